@@ -1,0 +1,10 @@
+package model
+
+// Endpoint is where a proxy serves its metrics, inside its pod.
+type Endpoint struct {
+	// Port of the admin listener; 0 when the pod has none.
+	Port uint16
+	// Metrics and Ready are paths: "/metrics", "/ready". Ready may be empty.
+	Metrics string
+	Ready   string
+}

@@ -1,0 +1,117 @@
+package model
+
+import "time"
+
+// Snapshot holds all pods of one tick.
+type Snapshot struct {
+	// Seq counts ticks from 1. Time is when the tick was gathered, in UTC.
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+	Pods []Pod     `json:"items"`
+	// Notes concern the whole run, newest last: a rung that was refused, an API
+	// server that does not answer.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Meta names a pod as Kubernetes does.
+type Meta struct {
+	Name      string    `json:"name"`
+	Namespace string    `json:"namespace"`
+	UID       string    `json:"uid,omitempty"`
+	Created   time.Time `json:"creationTimestamp,omitzero"`
+}
+
+// Workload is what owns the pod, as far as its name tells: "Deployment/server".
+type Workload struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// Pod is everything known of one pod in one tick.
+type Pod struct {
+	Meta        Meta     `json:"metadata"`
+	Node        string   `json:"node,omitempty"`
+	Workload    Workload `json:"workload,omitzero"`
+	Phase       string   `json:"phase,omitempty"`
+	Ready       bool     `json:"ready"`
+	HostNetwork bool     `json:"hostNetwork,omitempty"`
+	Proxy       Proxy    `json:"proxy,omitzero"`
+
+	Collection Collection `json:"collection"`
+	Sample     Sample     `json:"sample"`
+
+	Listeners []Listener `json:"listeners"`
+	Counters  Counters   `json:"counters"`
+	Window    Window     `json:"window"`
+	Runtime   Runtime    `json:"runtime"`
+	Knobs     []Knob     `json:"knobs,omitempty"`
+
+	// Notes are about this pod: what was refused, what a figure does not mean.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Key identifies a pod across ticks: its UID, or its name where it has none.
+func (p Pod) Key() string {
+	if p.Meta.UID != "" {
+		return p.Meta.UID
+	}
+	return p.Meta.Namespace + "/" + p.Meta.Name
+}
+
+// Proxy is what terminates the pod's connections.
+type Proxy struct {
+	// Adapter is the plugin that recognised it: "linkerd"; empty for none.
+	Adapter   string        `json:"adapter,omitempty"`
+	Container string        `json:"container,omitempty"`
+	Version   Value[string] `json:"version"`
+}
+
+// Rung is a way of collecting.
+type Rung string
+
+// The rungs of the collecting ladder.
+const (
+	ViaProbe   Rung = "probe"
+	ViaMetrics Rung = "metrics"
+	ViaLocal   Rung = "local"
+)
+
+// Stage says how far collecting has come for a pod.
+type Stage string
+
+// The stages, in the order in which a pod passes them.
+const (
+	StageAsking   Stage = "asking"   // the API server was asked for a probe
+	StagePulling  Stage = "pulling"  // the kubelet pulls the image
+	StageStarting Stage = "starting" // the container starts
+	StageWaiting  Stage = "waiting"  // it runs, no complete frame yet
+	StageOK       Stage = "ok"       // frames arrive
+	StageStale    Stage = "stale"    // frames have stopped arriving
+	StageFailed   Stage = "failed"   // it cannot work; Message says why
+	StageEnded    Stage = "ended"    // the probe's time is over
+	StageGone     Stage = "gone"     // the pod was deleted or finished
+)
+
+// Collection says how a pod's figures come about, and what went wrong.
+type Collection struct {
+	Via   Rung  `json:"via"`
+	Stage Stage `json:"stage"`
+	// Message explains a stage, in the words of the kubelet or API server where
+	// they have any.
+	Message string `json:"message,omitempty"`
+	// Probe is the ephemeral container's name.
+	Probe string `json:"probe,omitempty"`
+	// Metrics says why the proxy's metrics are missing; empty when they are not.
+	Metrics string `json:"metricsProblem,omitempty"`
+}
+
+// Sample identifies the frame that a pod's queue figures come from.
+type Sample struct {
+	Seq uint64 `json:"seq"`
+	// Uptime is the pod's own clock in seconds (/proc/uptime of its node).
+	Uptime Value[float64] `json:"uptime"`
+	// Arrived is when the frame reached this process: for its age only.
+	Arrived time.Time `json:"arrived,omitzero"`
+	// Sandbox changes whenever counters may have started afresh.
+	Sandbox string `json:"-"`
+}
