@@ -257,6 +257,7 @@ make_certificates() {
 		certificate admin /O=system:masters/CN=admin DNS:admin
 		certificate node1 /O=system:nodes/CN=system:node:node1 "DNS:node1,IP:$node_ip"
 		openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -out sa.key
+		openssl pkey -in sa.key -pubout -out sa.pub
 	} >"$log/certificates.log" 2>&1 || build_failed "making certificates with openssl" "$log/certificates.log"
 	chmod 600 ./*.key
 	cd /
@@ -364,6 +365,7 @@ start() {
 	(cd / && exec setsid env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$run" "$mark=$dir" "$@") \
 		>"$log/$name.log" 2>&1 </dev/null 9>&- &
 	record "$name" $!
+	disown $! # the shell would report its end
 }
 
 # wait_for SECONDS NAME WHAT COMMAND...: until COMMAND succeeds; ends early, with
@@ -413,7 +415,7 @@ start_components() {
 		--authorization-mode=Node,RBAC --service-cluster-ip-range=$service_range \
 		--client-ca-file="$run/pki/ca.crt" --tls-cert-file="$run/pki/apiserver.crt" --tls-private-key-file="$run/pki/apiserver.key" \
 		--service-account-issuer=https://kubernetes.default.svc \
-		--service-account-key-file="$run/pki/sa.key" --service-account-signing-key-file="$run/pki/sa.key" \
+		--service-account-key-file="$run/pki/sa.pub" --service-account-signing-key-file="$run/pki/sa.key" \
 		--kubelet-certificate-authority="$run/pki/ca.crt" --kubelet-client-certificate="$run/pki/admin.crt" \
 		--kubelet-client-key="$run/pki/admin.key" --kubelet-preferred-address-types=InternalIP
 	wait_for 60 containerd "containerd answers" ctr_ours version || return
