@@ -1,0 +1,190 @@
+#!/bin/bash
+# Builds the programs and container images that the tests use. It needs no root, no
+# registry and no daemon, and installs nothing.
+#
+# usage: build.sh [OUTDIR [NAME...]]
+#   NAME is an image (tools noss tokioproxy load; all of them when none is named), which
+#   becomes OUTDIR/NAME.tar with the tag docker.io/local/NAME:1, or a program (bin/badserver
+#   bin/burst bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/….
+#   OUTDIR defaults to the folder that test/cluster/up.sh loads images from.
+#
+# What is up to date stays untouched: each result carries a hash of all that went into it.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# The machine's own settings must not change what is built.
+export GOWORK=off CGO_ENABLED=0 GOFLAGS="" LC_ALL=C
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_TARGET CARGO_BUILD_RUSTFLAGS CARGO_TARGET_DIR
+
+say() { printf 'images: %s\n' "$*" >&2; }
+die() {
+	say "$*"
+	exit 1
+}
+
+# --- what the machine must have ---------------------------------------------
+
+find_tool() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
+
+# ldd fails on a static executable, and says "statically linked" of a static PIE.
+is_static() { [[ $(ldd "$1" 2>/dev/null || true) != *.so* ]]; }
+
+# check_tools NAME... names everything that is missing at once.
+check_tools() {
+	local missing=() need=() name
+	for name; do
+		case $name in
+		bin/tokioproxy) need+=(cargo) ;;
+		bin/*) need+=(go) ;;
+		tokioproxy) need+=(cargo go) ;;
+		tools) need+=(go busybox ss nstat) ;;
+		noss | load) need+=(go busybox) ;;
+		esac
+	done
+	for name in $(printf '%s\n' "${need[@]}" | sort -u); do
+		case $name in
+		cargo) find_tool cargo >/dev/null && find_tool rustc >/dev/null ||
+			missing+=("cargo and rustc 1.85 or later (rustup)") ;;
+		go) find_tool go >/dev/null || missing+=("go $(sed -n 's/^go //p' "$here/go.mod") or later") ;;
+		ss | nstat) find_tool "$name" >/dev/null || missing+=("$name (Debian: iproute2)") ;;
+		busybox)
+			busybox=$(find_tool busybox) && is_static "$busybox" ||
+				missing+=("a static busybox (Debian: busybox-static)")
+			;;
+		esac
+	done
+	[ ${#missing[@]} -eq 0 ] && return
+	say "missing on this machine:"
+	printf '  %s\n' "${missing[@]}" >&2
+	exit 1
+}
+
+# --- hashes -----------------------------------------------------------------
+
+# key WORD... FILE-OR-FOLDER... prints a hash of the words and of the contents.
+key() {
+	local word
+	for word; do
+		if [ -d "$word" ]; then
+			find "$word" -type f ! -name '*_test.go' ! -path '*/target/*' ! -path '*/testdata/*' -print0 |
+				sort -z | xargs -0 sha256sum
+		elif [ -f "$word" ]; then
+			sha256sum "$word"
+		else
+			echo "$word"
+		fi
+	done | sha256sum | cut -c1-16
+}
+
+# fresh RESULT KEY: whether the result is there and was made from the same.
+fresh() { [ -f "$1" ] && [ "$(cat "$state/$(basename "$1").key" 2>/dev/null)" = "$2" ]; }
+
+# made RESULT KEY puts RESULT.new in place: a broken run leaves the old result or none.
+made() {
+	mv "$1.new" "$1"
+	echo "$2" >"$state/$(basename "$1").key"
+}
+
+# logged NAME COMMAND... shows a command's output only when it fails.
+logged() {
+	local log=$state/$1.log
+	shift
+	"$@" >"$log" 2>&1 && return
+	tail -n 20 "$log" | sed 's/^/    /' >&2
+	die "building $(basename "$log" .log): see above (whole log: $log)"
+}
+
+# --- programs ---------------------------------------------------------------
+
+# go_program NAME PACKAGE [FOLDER] builds a Go program from the module in FOLDER.
+go_program() {
+	local name=$1 package=$2 module=${3:-$here} out=$bin/$1 want
+	# A name without a folder of ours (fortio) comes from a module that go.sum pins.
+	want=$(key "$go" "$here/$name" "$module/go.mod" "$module/go.sum")
+	keys[$name]=$want
+	fresh "$out" "$want" && return
+	say "building $name"
+	logged "$name" go build -C "$module" -trimpath -buildvcs=false -ldflags '-s -w' -o "$out.new" "$package"
+	made "$out" "$want"
+}
+
+cargo_program() {
+	local out=$bin/tokioproxy source=$here/tokioproxy target rust want
+	rust=$(cd "$source" && rustc -vV)
+	target=$(sed -n 's/^host: //p' <<<"$rust")
+	want=$(key "$rust" "$source/src" "$source/.cargo" "$source/Cargo.toml" "$source/Cargo.lock")
+	keys[tokioproxy]=$want
+	fresh "$out" "$want" && return
+	say "building tokioproxy: about a minute the first time"
+	# Cargo reads .cargo/config.toml from the folder that it is started in.
+	logged tokioproxy env -C "$source" cargo build --release --locked --target "$target" --target-dir "$state/cargo"
+	cp "$state/cargo/$target/release/tokioproxy" "$out.new"
+	is_static "$out.new" || die "building tokioproxy: the result is not static, so it cannot run in an image of its own"
+	made "$out" "$want"
+}
+
+program() {
+	[ -n "${keys[$1]:-}" ] && return
+	case $1 in
+	badserver | burst) go_program "$1" "./$1" ;;
+	fortio) go_program fortio fortio.org/fortio ;;
+	mkimage) go_program mkimage . "$here/mkimage" ;;
+	tokioproxy) cargo_program ;;
+	*) die "no program is called $1: take badserver, burst, fortio or tokioproxy" ;;
+	esac
+}
+
+# --- images -----------------------------------------------------------------
+
+# image NAME "PROGRAM..." MKIMAGE-ARGUMENT... writes one archive.
+image() {
+	local name=$1 programs=$2 out=$outdir/$1.tar want p
+	shift 2
+	for p in mkimage $programs; do program "$p"; done
+	want=$(
+		for p in mkimage $programs; do echo "${keys[$p]}"; done | cat - <(for p; do key "$p" "${p%%=*}"; done) | sha256sum | cut -c1-16
+	)
+	fresh "$out" "$want" && return
+	say "writing $out"
+	logged "$name.tar" "$bin/mkimage" -o "$out.new" -tag "docker.io/local/$name:1" "$@"
+	made "$out" "$want"
+}
+
+build_one() {
+	case $1 in
+	bin/*) program "${1#bin/}" ;;
+	tools) image tools "" -cmd /bin/sh -busybox "$busybox" \
+		"$(find_tool ss)=usr/bin/ss" "$(find_tool nstat)=usr/bin/nstat" ;;
+	noss) image noss "" -cmd /bin/sh -busybox "$busybox" ;;
+	# The uid of Linkerd's proxy. No shell: what needs one must fail here too.
+	tokioproxy) image tokioproxy tokioproxy -cmd /tokioproxy -user 2102:2102 "$bin/tokioproxy=tokioproxy" ;;
+	load) image load "badserver burst fortio" -cmd /bin/sh -busybox "$busybox" \
+		"$bin/fortio=usr/bin/fortio" "$bin/burst=usr/bin/burst" "$bin/badserver=usr/bin/badserver" ;;
+	*) die "no image is called $1: take tools, noss, tokioproxy, load, or bin/PROGRAM" ;;
+	esac
+}
+
+# --- run --------------------------------------------------------------------
+
+case ${1:-} in
+-h | --help)
+	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+	exit
+	;;
+-*) die "no flag is called $1; see $0 --help" ;;
+esac
+outdir=${1:-${BACKLOG_TEST_DIR:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubectl-backlog/cluster}/images}
+shift || true
+[ $# -gt 0 ] || set -- tools noss tokioproxy load
+check_tools "$@"
+
+mkdir -p "$outdir/bin" || die "making $outdir: see above"
+outdir=$(cd "$outdir" && pwd)
+bin=$outdir/bin state=$outdir/.build
+mkdir -p "$state"
+# Several test packages may ask for the same images at once.
+exec 9>>"$state/lock"
+flock 9
+
+declare -A keys=()
+go=$(go version 2>/dev/null || true)
+for name; do build_one "$name"; done
