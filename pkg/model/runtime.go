@@ -52,3 +52,12 @@ type RuntimeWindow struct {
 	// is stalled, never "idle": the task that refreshes them runs on it.
 	Stalled Value[float64] `json:"stalled"`
 }
+
+// UnknownRuntime is a runtime of which nothing is known, for the given reason.
+func UnknownRuntime(reason string) Runtime {
+	i, f := Unknown[int64](reason), Unknown[float64](reason)
+	return Runtime{
+		Workers: i, BusySeconds: f, CPUSeconds: f, Parks: i, Polls: i, Steals: i, Spills: i, LocalQueue: i,
+		Start: f, Clock: f, OpenFDs: i, MaxFDs: i, Ready: Unknown[bool](reason), Window: unknownRuntimeWindow(reason),
+	}
+}
