@@ -1,0 +1,117 @@
+package collect
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// NamePrefix begins the name of every probe, so that an auditor can tell them
+// from other ephemeral containers. A number from 1 follows.
+const NamePrefix = "backlog-probe-"
+
+// nobody is the user and group of a probe that shares nothing with a container
+// of the pod: sockets and counters need no privilege at all.
+const nobody int64 = 65534
+
+// ProbeSpec says what to run in a pod.
+type ProbeSpec struct {
+	// Image must have sh, cat and sleep, and should have ss and nstat.
+	Image string
+	// PullPolicy is IfNotPresent when empty.
+	PullPolicy corev1.PullPolicy
+	// TTL is when the probe ends by itself, rounded up to a second; 0: never.
+	TTL time.Duration
+	// Target is the container whose process namespace is shared, so that its
+	// threads are visible. Empty: none.
+	Target string
+	// Reason is written into the container for whoever audits the pod.
+	Reason string
+}
+
+// Container gives the ephemeral container for a pod. It satisfies Pod Security
+// "restricted". It is the same for the same arguments, always: a PATCH with an
+// identical container changes nothing, so that two people who start at the same
+// time share one probe.
+func Container(pod *corev1.Pod, index int, spec ProbeSpec) corev1.EphemeralContainer {
+	yes, no := true, false
+	user, group := identity(pod, spec.Target)
+	policy := spec.PullPolicy
+	if policy == "" {
+		policy = corev1.PullIfNotPresent
+	}
+	env := []corev1.EnvVar{{Name: envTTL, Value: ttlSeconds(spec.TTL)}}
+	if spec.Target != "" {
+		// In the shared namespace the target's first process is process 1.
+		env = append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
+	}
+	if spec.Reason != "" {
+		// The kubelet would expand $(NAME).
+		env = append(env, corev1.EnvVar{Name: envReason, Value: strings.ReplaceAll(spec.Reason, "$", "$$")})
+	}
+	return corev1.EphemeralContainer{
+		TargetContainerName: spec.Target,
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+			Name:            NamePrefix + strconv.Itoa(index),
+			Image:           spec.Image,
+			ImagePullPolicy: policy,
+			Command:         []string{"sh", "-c", samplerScript, "backlog-probe"},
+			Env:             env,
+			SecurityContext: &corev1.SecurityContext{
+				RunAsNonRoot:             &yes,
+				RunAsUser:                &user,
+				RunAsGroup:               &group,
+				Privileged:               &no,
+				AllowPrivilegeEscalation: &no,
+				ReadOnlyRootFilesystem:   &yes,
+				Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+				SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+			},
+		},
+	}
+}
+
+// identity is the target's own user and group where the spec names both and
+// neither is root. The kernel shows where a thread sleeps only to its own user
+// and group; with one of the two alone it silently says "0", so that half an
+// identity is worth no more than none.
+func identity(pod *corev1.Pod, target string) (user, group int64) {
+	if target == "" || pod == nil {
+		return nobody, nobody
+	}
+	var u, g *int64
+	if p := pod.Spec.SecurityContext; p != nil {
+		u, g = p.RunAsUser, p.RunAsGroup
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if s := list[i].SecurityContext; list[i].Name == target && s != nil {
+				if s.RunAsUser != nil {
+					u = s.RunAsUser
+				}
+				if s.RunAsGroup != nil {
+					g = s.RunAsGroup
+				}
+			}
+		}
+	}
+	if u == nil || g == nil || *u == 0 || *g == 0 {
+		return nobody, nobody
+	}
+	return *u, *g
+}
+
+// probeIndex is the number in a probe's name, 0 for any other container.
+func probeIndex(name string) int {
+	rest, ok := strings.CutPrefix(name, NamePrefix)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n < 1 || strconv.Itoa(n) != rest {
+		return 0
+	}
+	return n
+}

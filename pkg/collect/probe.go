@@ -1,0 +1,206 @@
+package collect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// maxProbes of ours in one pod: an ephemeral container can never be removed, so
+// a pod must not fill up with entries of probes that ended or failed.
+const maxProbes = 3
+
+// patchTries bounds how often a PATCH is repeated when others change the pod at
+// the same time.
+const patchTries = 6
+
+// Prober adds probes to pods and reads their logs.
+type Prober struct {
+	Client kubernetes.Interface
+}
+
+// Probe is an ephemeral container that prints frames, or is about to.
+type Probe struct {
+	Name string
+	// New says that it was added now; otherwise it was there already.
+	New bool
+	// Started is when it began to run; zero when it has not, as far as is known.
+	Started time.Time
+	// Container is the probe as it stands in the pod, which for a reused one may
+	// have another image, target or TTL than was asked for.
+	Container corev1.EphemeralContainer
+}
+
+// Possible says whether a probe can work in this pod at all; nil when it can.
+// It asks nobody.
+func Possible(pod *corev1.Pod) error {
+	name := pod.Namespace + "/" + pod.Name
+	if why := finished(pod); why != "" {
+		return &GoneError{Pod: name, Why: why}
+	}
+	no := func(format string, args ...any) error { return &NotPossibleError{Reason: fmt.Sprintf(format, args...)} }
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return &GoneError{Pod: name, Why: "is being deleted"}
+	case pod.Annotations[corev1.MirrorPodAnnotationKey] != "":
+		return no("pod %s is a static pod: the kubelet never starts an ephemeral container in it", name)
+	case pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows,
+		pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows):
+		return no("pod %s runs on Windows, which has no accept queues of this kind to read", name)
+	case pod.Spec.NodeName == "":
+		return no("pod %s is not on a node yet (%s)", name, pod.Status.Phase)
+	}
+	return nil
+}
+
+// Ensure gives a probe of the pod: one that lives already, or else a new one.
+// It never adds one without need, and never more than three to a pod. The pod
+// may be stale; what it says is checked by the API server.
+func (p *Prober) Ensure(ctx context.Context, pod *corev1.Pod, spec ProbeSpec) (Probe, error) {
+	uid := pod.UID
+	for try := range patchTries {
+		if err := Possible(pod); err != nil {
+			return Probe{}, err
+		}
+		if probe, ok := reusable(pod, spec); ok {
+			return probe, nil
+		}
+		index, err := nextIndex(pod)
+		if err != nil {
+			return Probe{}, err
+		}
+		c := Container(pod, index, spec)
+		added, refused := p.add(ctx, pod, c)
+		if refused == nil {
+			return added, nil
+		}
+		if !apierrors.IsConflict(refused) && !apierrors.IsInvalid(refused) {
+			return Probe{}, p.explain(refused, pod)
+		}
+		if err := pause(ctx, time.Duration(try)*100*time.Millisecond); err != nil {
+			return Probe{}, err
+		}
+		fresh, err := p.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		switch {
+		case err != nil:
+			return Probe{}, p.explain(err, pod)
+		case uid != "" && fresh.UID != uid:
+			return Probe{}, &GoneError{Pod: pod.Namespace + "/" + pod.Name, Why: "was replaced by another of the same name"}
+		case apierrors.IsInvalid(refused) && !hasProbe(fresh, c.Name):
+			// Nobody else took the name: the container itself is not accepted.
+			return Probe{}, &RefusedError{Message: refused.Error()}
+		}
+		pod = fresh
+	}
+	return Probe{}, fmt.Errorf("adding a probe to pod %s/%s: others change it all the time, try again", pod.Namespace, pod.Name)
+}
+
+// add PATCHes one container into the pod. The UID in the patch makes it fail
+// with a conflict when a pod of the same name has taken the place of this one.
+func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralContainer) (Probe, error) {
+	patch := map[string]any{"spec": map[string]any{"ephemeralContainers": []corev1.EphemeralContainer{c}}}
+	if pod.UID != "" {
+		patch["metadata"] = map[string]any{"uid": pod.UID}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return Probe{}, fmt.Errorf("encoding the probe: %w", err)
+	}
+	_, err = p.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body,
+		metav1.PatchOptions{FieldManager: "kubectl-backlog"}, "ephemeralcontainers")
+	if err != nil {
+		return Probe{}, err
+	}
+	return Probe{Name: c.Name, New: true, Container: c}, nil
+}
+
+func (p *Prober) explain(err error, pod *corev1.Pod) error {
+	name := pod.Namespace + "/" + pod.Name
+	if apierrors.IsNotFound(err) {
+		var s apierrors.APIStatus
+		if errors.As(err, &s) && (s.Status().Details == nil || s.Status().Details.Name == "") {
+			return &NotPossibleError{Reason: "this cluster has no ephemeral containers (they need Kubernetes 1.23)"}
+		}
+		return &GoneError{Pod: name, Why: "was deleted"}
+	}
+	if typed := asForbidden(err, "patch", "pods/ephemeralcontainers", pod.Namespace); typed != nil {
+		return typed
+	}
+	return fmt.Errorf("adding a probe to pod %s: %w", name, err)
+}
+
+// reusable finds the newest of our probes that lives, or may still come to
+// life, and serves what was asked.
+func reusable(pod *corev1.Pod, spec ProbeSpec) (Probe, bool) {
+	var best Probe
+	for _, c := range pod.Spec.EphemeralContainers {
+		n := probeIndex(c.Name)
+		if n == 0 || n < probeIndex(best.Name) {
+			continue
+		}
+		if spec.Target != "" && c.TargetContainerName != spec.Target {
+			continue
+		}
+		if !lives(pod, c, spec) {
+			continue
+		}
+		best = Probe{Name: c.Name, Container: c}
+		if s := probeStatus(pod, c.Name); s != nil && s.State.Running != nil {
+			best.Started = s.State.Running.StartedAt.Time
+		}
+	}
+	return best, best.Name != ""
+}
+
+// lives says that a probe runs or may still do so. One that waits in vain, for
+// an image say, is taken again only by somebody who asks for that very image:
+// another entry would wait just as long, and could never be removed.
+func lives(pod *corev1.Pod, c corev1.EphemeralContainer, spec ProbeSpec) bool {
+	switch stage, _ := ProbeState(pod, c.Name); stage {
+	case model.StageStarting, model.StagePulling, model.StageWaiting:
+		return true
+	case model.StageFailed:
+		s := probeStatus(pod, c.Name)
+		return s != nil && s.State.Waiting != nil && c.Image == spec.Image
+	}
+	return false
+}
+
+// nextIndex is the number after the highest in use.
+func nextIndex(pod *corev1.Pod) (int, error) {
+	highest, ours := 0, 0
+	for _, c := range pod.Spec.EphemeralContainers {
+		if n := probeIndex(c.Name); n > 0 {
+			ours++
+			highest = max(highest, n)
+		}
+	}
+	if ours >= maxProbes {
+		return 0, &NotPossibleError{Reason: fmt.Sprintf(
+			"pod %s/%s has had %d probes already, and an ephemeral container can never be removed: restart the pod to probe it again",
+			pod.Namespace, pod.Name, ours)}
+	}
+	return highest + 1, nil
+}
+
+// pause waits, or returns early with the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
