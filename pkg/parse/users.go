@@ -1,0 +1,101 @@
+package parse
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+const (
+	usersOpen = "users:(("
+	// maxComm is the length of a process name in bytes (TASK_COMM_LEN without
+	// its end).
+	maxComm = 15
+	// maxOwners bounds the holders of one socket.
+	maxOwners = 4096
+)
+
+// parseUsers reads what ss -p tells of a socket's holders from the beginning of
+// text: users:(("python3",pid=1,fd=3),("x",pid=2,fd=4)). It gives the holders,
+// the length of what it read, and whether that was well formed to its end.
+//
+// A name is whatever the process wants: quotes, parentheses, newlines, even
+// `",pid=1,fd=2)`. But it has 15 bytes at most, and between the ends of two
+// names lie at least the 16 of `",pid=1,fd=2),("`, so the last possible end
+// within 15 bytes is the only right one.
+func parseUsers(text string) (owners []model.Owner, used int, ok bool) {
+	if !strings.HasPrefix(text, usersOpen) {
+		return nil, 0, false
+	}
+	at := len(usersOpen) - 1 // at the second parenthesis
+	for len(owners) < maxOwners {
+		if !strings.HasPrefix(text[at:], `("`) {
+			return owners, at, false
+		}
+		at += 2
+		owner, length := lastOwnerEnd(text[at:])
+		if length == 0 {
+			return owners, at, false
+		}
+		owners = append(owners, owner)
+		at += length
+		switch {
+		case strings.HasPrefix(text[at:], ","):
+			at++
+		case strings.HasPrefix(text[at:], ")"):
+			return owners, at + 1, true
+		default:
+			return owners, at, false
+		}
+	}
+	return owners, at, false
+}
+
+// lastOwnerEnd reads NAME",pid=N,fd=N) with the longest name that is possible.
+func lastOwnerEnd(text string) (owner model.Owner, length int) {
+	for n := min(maxComm, len(text)); n >= 0; n-- {
+		if pid, fd, used, ok := ownerEnd(text[n:]); ok {
+			return model.Owner{Name: valid(text[:n]), PID: pid, FD: fd}, n + used
+		}
+	}
+	return model.Owner{}, 0
+}
+
+// ownerEnd reads `",pid=N,fd=N)`; with -Z a security context stands between.
+func ownerEnd(text string) (pid, fd, used int, ok bool) {
+	rest, found := strings.CutPrefix(text, `",pid=`)
+	if !found {
+		return 0, 0, 0, false
+	}
+	if pid, rest, ok = cutInt(rest); !ok {
+		return 0, 0, 0, false
+	}
+	if context, found := strings.CutPrefix(rest, ",proc_ctx="); found {
+		at := strings.Index(context, ",fd=")
+		if at < 0 || at > 256 {
+			return 0, 0, 0, false
+		}
+		rest = context[at:]
+	}
+	if rest, found = strings.CutPrefix(rest, ",fd="); !found {
+		return 0, 0, 0, false
+	}
+	if fd, rest, ok = cutInt(rest); !ok {
+		return 0, 0, 0, false
+	}
+	if rest, found = strings.CutPrefix(rest, ")"); !found {
+		return 0, 0, 0, false
+	}
+	return pid, fd, len(text) - len(rest), true
+}
+
+// cutInt reads the digits at the beginning, as a process id or a descriptor.
+func cutInt(text string) (n int, rest string, ok bool) {
+	end := 0
+	for end < len(text) && end < 11 && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	v, err := strconv.ParseInt(text[:end], 10, 32)
+	return int(v), text[end:], err == nil
+}
