@@ -1,0 +1,11 @@
+package plugins
+
+import "github.com/kubectl-backlog/kubectl-backlog/plugins/linkerd"
+
+// All gives the adapters in order of precedence: the first that matches a pod
+// speaks for it.
+func All() []Adapter {
+	return []Adapter{
+		linkerd.New(),
+	}
+}

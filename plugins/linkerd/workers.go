@@ -1,0 +1,236 @@
+package linkerd
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// whereFormula marks the links of a chain that the proxy works out itself.
+const whereFormula = "formula"
+
+// workers is the knob of the main runtime's worker threads. The admin thread is
+// not among them.
+func (c configuration) workers(nodeCPUs model.Value[int64], live model.Pod) model.Knob {
+	k := model.Knob{Name: "workers", InForce: live.Runtime.Workers, Remedy: c.workersRemedy()}
+	if k.InForce.IsKnown() {
+		k.SeenBy = "tokio_rt_workers"
+	} else if k.InForce.Reason() == "" {
+		k.InForce = model.Unknown[int64](cmp.Or(live.Collection.Metrics, "the proxy's metrics were not read"))
+	}
+
+	rule := workerRule(func(name string) setting { return c.want(name).setting })
+	cpus := c.available(nodeCPUs)
+	k.Asked = askedWorkers(rule, cpus)
+
+	bounds := c.bounds(rule)
+	var why reasons
+	for _, name := range []string{annRequest, annLimit, annRatio, annAdditionalEnv} {
+		if o, ok := c.refused[name]; ok {
+			k.Chain = append(k.Chain, o)
+			why.add("annotation " + name + "=" + quote(o.Value) + " is " + o.Note)
+		}
+	}
+	for _, b := range bounds {
+		k.Chain = append(k.Chain, b.chain...)
+		why.add(b.ignored)
+	}
+	if len(k.Chain) == 0 {
+		k.Chain = []model.Origin{{Where: "default", Name: "workers", Value: "1"}}
+	}
+	if n, ok := k.Asked.Get(); ok {
+		k.Chain = append(k.Chain, cpus.origin(), model.Origin{
+			Where: whereFormula, Name: "workers", Value: strconv.FormatInt(n, 10), Note: ruleWords(rule, cpus),
+		})
+	}
+	if k.Differs() {
+		c.explainWorkers(&why, k, rule, bounds)
+	}
+	k.Why = why.String()
+	return k
+}
+
+// bound is one variable that had a say in the number of workers, or tried to.
+type bound struct {
+	wanted
+	// ignored says that the proxy does not take the value; empty when it does.
+	ignored string
+}
+
+// bounds gives the variables in the order in which the proxy reads them, with
+// what became of each noted in its chain. CORES is left out where MIN stands in
+// its place, as it does in every pod injected since Linkerd 2.18.
+func (c configuration) bounds(rule model.WorkerRule) []bound {
+	var found []bound
+	take := func(variable string, valid func(string) bool, must, unused string) (ok bool) {
+		b := bound{wanted: c.want(variable)}
+		note := unused
+		if b.literal() && !valid(b.value) {
+			note = "ignored: not " + must
+			b.ignored = variable + "=" + quote(b.value) + " is " + note
+		}
+		if last := len(b.chain) - 1; last >= 0 && note != "" {
+			b.chain[last].Note = note
+		}
+		if len(b.chain) > 0 {
+			found = append(found, b)
+		}
+		return b.set && b.ignored == ""
+	}
+	isWhole := func(s string) bool { _, ok := whole(s); return ok }
+	isRatio := func(s string) bool { _, ok := ratio(s); return ok }
+
+	const number = "a whole number above 0"
+	if !take(varCoresMin, isWhole, number, "") {
+		take(varCores, isWhole, number, "")
+	}
+	take(varCoresMax, isWhole, number, "")
+	beaten := ""
+	if rule.Max.IsKnown() {
+		beaten = "not used: " + varCoresMax + " beats it"
+	}
+	take(varRatio, isRatio, "above 0 and at most 1", beaten)
+	return found
+}
+
+// cpus is what the proxy has available at its start: its own CPU limit rounded
+// up, at most what it may run on.
+type cpus struct {
+	limit      model.Value[int64]
+	limitWords string
+	node       model.Value[int64]
+}
+
+func (c configuration) available(node model.Value[int64]) cpus {
+	found := cpus{node: node}
+	if n, ok := node.Get(); ok && n < 1 {
+		found.node = model.Unknown[int64]("the node states " + strconv.FormatInt(n, 10) + " CPUs")
+	}
+	// What the limit annotation asks for stands for the limit after a restart.
+	for _, a := range c.asked {
+		if n, ok := whole(a.setting.value); ok && a.origin.Name == annLimit {
+			found.limit, found.limitWords = model.Known(n), a.origin.Value
+			return found
+		}
+	}
+	if q, ok := c.container.Resources.Limits[corev1.ResourceCPU]; ok && !q.IsZero() {
+		found.limit, found.limitWords = model.Known(max(1, ceil(q))), q.String()
+	}
+	return found
+}
+
+// most is the largest number of CPUs that may be available, as far as is known.
+func (c cpus) most() int {
+	most := min(c.limit.Or(math.MaxInt32), c.node.Or(math.MaxInt32), math.MaxInt32)
+	return int(most)
+}
+
+func (c cpus) origin() model.Origin {
+	o := model.Origin{Where: whereFormula, Name: "available CPUs"}
+	if n, ok := c.node.Get(); ok {
+		o.Value = strconv.Itoa(c.most())
+		o.Note = "the node has " + strconv.FormatInt(n, 10)
+	} else {
+		o.Value = "unknown"
+		o.Note = "those of the node are unknown"
+		if why := c.node.Reason(); why != "" {
+			o.Note += ": " + why
+		}
+	}
+	if c.limit.IsKnown() {
+		o.Note += "; CPU limit " + c.limitWords
+	}
+	return o
+}
+
+// askedWorkers applies the rule. It needs the node's CPUs only for a ratio, and
+// to cap what is asked for; without them what is asked for stands uncapped.
+func askedWorkers(rule model.WorkerRule, c cpus) model.Value[int64] {
+	if c.most() == 1 {
+		return model.Known[int64](1)
+	}
+	if why := hiddenBound(rule); why != "" {
+		return model.Unknown[int64](why)
+	}
+	if !c.node.IsKnown() && !rule.Max.IsKnown() && rule.Ratio.IsKnown() {
+		why := "the ratio is a share of the node's CPUs, which are unknown"
+		if r := c.node.Reason(); r != "" {
+			why += ": " + r
+		}
+		return model.Unknown[int64](why)
+	}
+	return model.Known(int64(rule.Workers(c.most())))
+}
+
+func ruleWords(rule model.WorkerRule, c cpus) string {
+	words := "1"
+	if n, ok := rule.Max.Get(); ok {
+		words = "maximum " + strconv.FormatInt(n, 10)
+	} else if r, ok := rule.Ratio.Get(); ok {
+		words = "ratio " + strconv.FormatFloat(r, 'g', -1, 64) + " of the available CPUs, rounded"
+	}
+	if n, ok := rule.Min.Get(); ok {
+		words += ", at least " + strconv.FormatInt(n, 10)
+	}
+	if most := c.most(); most < math.MaxInt32 {
+		words += ", at most " + strconv.Itoa(most)
+	}
+	return words
+}
+
+// explainWorkers says why the workers in force are not those asked for.
+func (c configuration) explainWorkers(why *reasons, k model.Knob, rule model.WorkerRule, bounds []bound) {
+	inForce, _ := k.InForce.Get()
+	if v, _ := c.proxy.Get(); older(c.proxy, proxyCoreBounds) {
+		why.add("proxy " + v + " is older than " + proxyCoreBounds + " and knows " + varCores + " only")
+		return
+	}
+	drifted := false
+	for _, b := range bounds {
+		why.add(b.drift)
+		drifted = drifted || b.drift != ""
+	}
+	if drifted {
+		return
+	}
+	// Available CPUs are read once, at the start: look for a number of them that
+	// leads to what is in force.
+	for n := range maxCPUs {
+		if int64(rule.Workers(n+1)) == inForce {
+			why.add("it follows from " + countCPUs(n+1) + " available when the proxy started" +
+				" (a CPU limit that is changed in place counts only after a restart; a cpuset may be narrower than the node)")
+			return
+		}
+	}
+}
+
+// maxCPUs bounds the search for what was available at the start.
+const maxCPUs = 1024
+
+func countCPUs(n int) string {
+	if n == 1 {
+		return "1 CPU"
+	}
+	return strconv.Itoa(n) + " CPUs"
+}
+
+// workersRemedy names the annotation that is in use already, else the limit: it
+// works in every version. It goes on the pod template: the ratio of a namespace
+// is not inherited.
+func (c configuration) workersRemedy() model.Remedy {
+	_, asked := c.ask(varRatio)
+	if asked || lookup(c.container, varRatio).set {
+		return model.Remedy{
+			Where: wherePodTemplate, Name: annRatio,
+			Form: "a share of the node's CPUs, above 0 and below 1; takes a restart",
+		}
+	}
+	return model.Remedy{
+		Where: wherePodTemplate, Name: annLimit,
+		Form: `CPUs, rounded up to workers ("2"); limits the CPU too, and takes a restart`,
+	}
+}
