@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Runs the tests. usage: run.sh all|unit|e2e|long
+#
+# all: lint, unit, script and real-kernel tests (with the race detector), then the
+# real-cluster tests. The cluster is started for the tests and stopped after them,
+# unless it was running before, or E2E_KUBECONFIG names another one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+
+step() { printf '\n=== %s (%s)\n' "$*" "$(date +%T)"; }
+
+packages() { # what needs real packages of the system, installed where that is possible
+	local missing=() name
+	for name in "$@"; do
+		case $name in
+		gcc) command -v gcc >/dev/null || missing+=(gcc libc6-dev) ;;
+		iproute2) command -v ss >/dev/null && command -v nstat >/dev/null || missing+=(iproute2) ;;
+		busybox-static) [ -x /bin/busybox ] || missing+=(busybox-static) ;;
+		*) command -v "$name" >/dev/null || missing+=("$name") ;;
+		esac
+	done
+	[ ${#missing[@]} -eq 0 ] && return
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		step "installing ${missing[*]}"
+		apt-get update -qq
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null
+		return
+	fi
+	echo "missing on this machine: ${missing[*]}; tests that need them are left out" >&2
+}
+
+unit() {
+	packages gcc iproute2 tmux busybox-static
+	step "lint"
+	hack/lint.sh
+	step "unit, script and real-kernel tests"
+	local race=(-race)
+	command -v gcc >/dev/null || race=()
+	# shellcheck disable=SC2046 # package paths have no blanks
+	go test "${race[@]}" -timeout 15m $(go list ./... | grep -v '/test/e2e$')
+	step "tests of the test programs"
+	(cd test/images && go test ./...)
+	(cd test/images/mkimage && go test ./...)
+	if command -v cargo >/dev/null; then
+		# The same target folder as the image build, so that it is built once.
+		(cd test/images/tokioproxy && cargo test --quiet --locked)
+	else
+		echo "left out: tests of test/images/tokioproxy (no cargo on this machine)"
+	fi
+}
+
+# running: whether the test cluster answers already, so that it is left running.
+running() {
+	local state=${BACKLOG_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-backlog/cluster}
+	[ -x "$state/bin/kubectl" ] && [ -f "$state/kubeconfig" ] &&
+		"$state/bin/kubectl" --kubeconfig "$state/kubeconfig" --request-timeout 2s get --raw /readyz >/dev/null 2>&1
+}
+
+e2e() {
+	if [ -z "${E2E_KUBECONFIG:-}" ]; then
+		if [ "$(uname -s)" != Linux ] || [ "$(id -u)" != 0 ]; then
+			echo "left out: real-cluster tests (they need root on Linux to start a cluster); run them against one of your own with E2E_KUBECONFIG=~/.kube/config make test-e2e, for instance a kind cluster (test/e2e/README.md)"
+			return
+		fi
+		step "images"
+		packages iproute2 busybox-static tmux
+		test/images/build.sh
+		step "cluster"
+		local was_up=no
+		running && was_up=yes
+		eval "$(test/cluster/up.sh)"
+		export E2E_KUBECONFIG=$KUBECONFIG E2E_OWN_CLUSTER=1
+		if [ $was_up = no ]; then
+			# shellcheck disable=SC2064 # the path is meant to be fixed now
+			trap "'$root/test/cluster/down.sh'" EXIT
+		fi
+	fi
+	step "real-cluster tests"
+	go test -count=1 -timeout 40m ./test/e2e
+}
+
+long() {
+	packages gcc
+	step "slow linters"
+	hack/lint-long.sh
+	step "fuzzing, a minute a target"
+	local package target
+	for package in $(go list ./...); do
+		for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
+			go test -run '^$' -fuzz "^$target\$" -fuzztime "${FUZZTIME:-60s}" "$package"
+		done
+	done
+}
+
+case ${1:-all} in
+all)
+	unit
+	e2e
+	;;
+unit | e2e | long) "$1" ;;
+*)
+	echo "usage: $0 all|unit|e2e|long" >&2
+	exit 2
+	;;
+esac
+step "done"
