@@ -1,0 +1,241 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// TableOptions say how a table is printed.
+type TableOptions struct {
+	// Namespaces adds a NAMESPACE column, as kubectl -A does.
+	Namespaces bool
+	// Wide gives a row for each listener instead of each pod, and more columns.
+	Wide bool
+	// NoHeaders leaves the line of column names out.
+	NoHeaders bool
+}
+
+// column is one column of the table; wide ones have priority 1, as kubectl's.
+type column struct {
+	name, kind, description string
+	wide                    bool
+	cell                    func(s model.Snapshot, p model.Pod, l *model.Listener) string
+}
+
+// columns gives the table's columns from left to right. A nil listener is a pod
+// without any.
+func columns() []column {
+	return []column{
+		{name: "Pod", description: "Name of the pod", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Clean(p.Meta.Name)
+		}},
+		{name: "Listener", description: "Role and port; ×N for N sockets with SO_REUSEPORT", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Listener(*l)
+		}},
+		{name: "Queue", description: "Connections that wait to be accepted / the backlog in force, of the fullest socket", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Queue(l.Worst())
+		}},
+		{name: "Overflows", description: "ListenOverflows of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return counter(p, p.Counters.ListenOverflows)
+		}},
+		{name: "Ovf/s", description: "New overflows per second of this listener, over the window", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return OverflowRate(p, *l)
+		}},
+		{name: "Workers", description: "The proxy's workers in force; in force≠asked where they differ", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Workers(p)
+		}},
+		{name: "Busy", description: "Share of the workers' time spent working", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Busy(p)
+		}},
+		{name: "Config", description: "ok, or the settings whose value in force is not the one asked for", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Config(p)
+		}},
+		{name: "State", description: "What the figures show, in a word", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return State(p)
+		}},
+		{name: "Address", wide: true, description: "Address that the listener is bound to", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Clean(l.String())
+		}},
+		{name: "Peak", wide: true, description: "Highest depth seen in the window; samples miss bursts", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Count(l.Window.Peak)
+		}},
+		{name: "Sockdrops", wide: true, description: "Drops that the listener's own sockets counted since they were made", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Count(SocketDrops(*l))
+		}},
+		{name: "Drops", wide: true, description: "ListenDrops of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return counter(p, p.Counters.ListenDrops)
+		}},
+		{name: "Acc/s", wide: true, description: "Connections accepted per second in the pod, over the window", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Rate(p.Window.PerSecond(p.Window.Accepted))
+		}},
+		{name: "Somaxconn", wide: true, description: "net.core.somaxconn of the pod", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Count(p.Counters.Somaxconn)
+		}},
+		{name: "Age", wide: true, description: "Age of the sample", cell: func(s model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Age(s.Time, p.Sample.Arrived)
+		}},
+		{name: "Via", wide: true, description: "How the figures were collected", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return orDash(Clean(string(p.Collection.Via)))
+		}},
+		{name: "Proxy", wide: true, description: "The proxy and its version", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Proxy(p)
+		}},
+		{name: "Node", wide: true, description: "Node that the pod runs on", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return orDash(Clean(p.Node))
+		}},
+	}
+}
+
+// without stands for the queue figures of a pod that has no listener of its
+// own: it has none, or they could not be read.
+func without(p model.Pod) string {
+	if p.Collection.Stage == model.StageGone || (p.Collection.Stage == model.StageOK && !p.HostNetwork && p.Sample.Uptime.IsKnown()) {
+		return NotApplicable
+	}
+	return Unknown
+}
+
+// counter is a counter of the pod's own namespace: with hostNetwork it is the
+// node's, which says nothing about the pod.
+func counter(p model.Pod, v model.Value[int64]) string {
+	if p.HostNetwork {
+		return Unknown
+	}
+	return Count(v)
+}
+
+// SocketDrops adds up the drops that the listener's sockets counted themselves;
+// unknown when one of them is.
+func SocketDrops(l model.Listener) model.Value[int64] {
+	var sum int64
+	for _, s := range l.Sockets {
+		d, ok := s.Drops.Get()
+		if !ok {
+			return model.Unknown[int64](s.Drops.Reason())
+		}
+		sum += d
+	}
+	return model.Known(sum)
+}
+
+// Age is the time from then to now in whole units: 0s, 12s, 3m, 2h.
+func Age(now, then time.Time) string {
+	if then.IsZero() || now.IsZero() {
+		return Unknown
+	}
+	switch d := max(0, now.Sub(then)); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	default:
+		return fmt.Sprintf("%dh", int(min(d.Hours(), 99_999)))
+	}
+}
+
+// Proxy names the pod's proxy and its version: "linkerd 2.366.0".
+func Proxy(p model.Pod) string {
+	if p.Proxy.Adapter == "" {
+		return NotApplicable
+	}
+	version, ok := p.Proxy.Version.Get()
+	if !ok {
+		version = Unknown
+	}
+	return Clean(p.Proxy.Adapter) + " " + shorten(Clean(version), 32)
+}
+
+// shorten cuts s to at most n characters.
+func shorten(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return NotApplicable
+	}
+	return s
+}
+
+// Table gives the snapshot as a table: a row for each pod with its worst
+// listener, or, when wide, a row for each listener with the pod's name repeated.
+func Table(s model.Snapshot, opt TableOptions) *metav1.Table {
+	t := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}}
+	cols := columns()
+	for _, c := range cols {
+		d := metav1.TableColumnDefinition{Name: c.name, Type: "string", Description: c.description}
+		if c.wide {
+			d.Priority = 1
+		}
+		t.ColumnDefinitions = append(t.ColumnDefinitions, d)
+	}
+	for _, p := range s.Pods {
+		for _, l := range rows(p, opt.Wide) {
+			row := metav1.TableRow{Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{Name: Clean(p.Meta.Name), Namespace: Clean(p.Meta.Namespace), UID: types.UID(Clean(p.Meta.UID))},
+			}}}
+			for _, c := range cols {
+				row.Cells = append(row.Cells, c.cell(s, p, l))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+func rows(p model.Pod, wide bool) []*model.Listener {
+	worst, ok := Worst(p)
+	switch {
+	case !ok:
+		return []*model.Listener{nil}
+	case !wide:
+		return []*model.Listener{&worst}
+	}
+	var all []*model.Listener
+	for _, l := range ByUrgency(p) {
+		all = append(all, &l)
+	}
+	return all
+}
+
+// PrintTable writes the snapshot's table. Nothing is written for a snapshot
+// without pods, as kubectl does.
+func PrintTable(w io.Writer, s model.Snapshot, opt TableOptions) error {
+	// Printing mutates a table: it is built for this print alone.
+	printer := printers.NewTablePrinter(printers.PrintOptions{
+		NoHeaders: opt.NoHeaders, Wide: opt.Wide, WithNamespace: opt.Namespaces,
+	})
+	if err := printer.PrintObj(Table(s, opt), w); err != nil {
+		return fmt.Errorf("printing the table: %w", err)
+	}
+	return nil
+}

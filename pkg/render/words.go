@@ -1,0 +1,268 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// What stands where a figure should: Unknown could not be read, and is never
+// printed as 0; NotApplicable does not exist for this kind of pod.
+const (
+	Unknown       = "?"
+	NotApplicable = "-"
+)
+
+// Count is a whole number, in full, or Unknown.
+func Count[T int64 | uint64](v model.Value[T]) string {
+	n, ok := v.Get()
+	if !ok {
+		return Unknown
+	}
+	return fmt.Sprint(n)
+}
+
+// Short is a whole number in at most five characters: 9999, 12.3k, 1.2M.
+func Short(v model.Value[int64]) string {
+	n, ok := v.Get()
+	switch {
+	case !ok:
+		return Unknown
+	case n < 0 || n < 10_000:
+		return strconv.FormatInt(n, 10)
+	}
+	f, units := float64(n)/1000, "kMGTPE"
+	for f >= 999.5 && len(units) > 1 {
+		f, units = f/1000, units[1:]
+	}
+	if f < 99.95 {
+		return fmt.Sprintf("%.1f%c", f, units[0])
+	}
+	return fmt.Sprintf("%.0f%c", f, units[0])
+}
+
+// Rate is a figure per second. One that is not zero is never printed as 0.0.
+func Rate(v model.Value[float64]) string {
+	f, ok := v.Get()
+	switch {
+	case !ok:
+		return Unknown
+	case f > 0 && f < 0.05:
+		return "<0.1"
+	case f < 99.95:
+		return fmt.Sprintf("%.1f", f)
+	default:
+		return Short(model.Known(int64(min(f+0.5, 9e18))))
+	}
+}
+
+// Queue is depth/limit of a socket: 129/128, ?/128.
+func Queue(s model.Socket) string {
+	if !s.Depth.IsKnown() && !s.Limit.IsKnown() {
+		return Unknown
+	}
+	return Count(s.Depth) + "/" + Count(s.Limit)
+}
+
+// Fill is how full the socket's queue is, from 0 to 1, for sorting and bars
+// only; false when depth or limit is unknown.
+func Fill(s model.Socket) (float64, bool) {
+	depth, ok0 := s.Depth.Get()
+	limit, ok1 := s.Limit.Get()
+	if !ok0 || !ok1 {
+		return 0, false
+	}
+	return min(1, max(0, float64(depth)/float64(max(1, limit)))), true
+}
+
+var roleWords = []struct {
+	role  model.Role
+	short string
+}{
+	// In the order in which listeners of equal standing are shown.
+	{model.RoleInbound, "in"},
+	{model.RoleOutbound, "out"},
+	{model.RoleApp, "app"},
+	{model.RoleTap, "tap"},
+	{model.RoleAdmin, "admin"},
+}
+
+func roleRank(r model.Role) int {
+	for i, w := range roleWords {
+		if w.role == r {
+			return i
+		}
+	}
+	return len(roleWords)
+}
+
+// Listener names a listener by role and port, with the number of its sockets
+// where SO_REUSEPORT gives it several: in:4143, app:8080×4.
+func Listener(l model.Listener) string {
+	word := Clean(string(l.Role))
+	for _, w := range roleWords {
+		if w.role == l.Role {
+			word = w.short
+		}
+	}
+	if word == "" {
+		word = "app"
+	}
+	name := word + ":" + strconv.Itoa(int(l.Port))
+	if len(l.Sockets) > 1 {
+		name += "×" + strconv.Itoa(len(l.Sockets))
+	}
+	return name
+}
+
+// ByUrgency gives the pod's listeners, worst first: by new overflows, then by
+// how full the fullest socket is, then inbound before outbound before the rest.
+func ByUrgency(p model.Pod) []model.Listener {
+	listeners := slices.Clone(p.Listeners)
+	slices.SortStableFunc(listeners, func(a, b model.Listener) int {
+		return cmp.Or(
+			cmp.Compare(b.Window.Overflows.Or(0), a.Window.Overflows.Or(0)),
+			cmp.Compare(room(b), room(a)),
+			cmp.Compare(roleRank(a.Role), roleRank(b.Role)),
+			cmp.Compare(a.Port, b.Port),
+		)
+	})
+	return listeners
+}
+
+func room(l model.Listener) float64 {
+	fill, ok := Fill(l.Worst())
+	if !ok {
+		return -1
+	}
+	return fill
+}
+
+// Worst is the listener that stands for the pod in a list of one row per pod;
+// false when the pod has none, or none of its own (hostNetwork).
+func Worst(p model.Pod) (model.Listener, bool) {
+	if p.HostNetwork || len(p.Listeners) == 0 {
+		return model.Listener{}, false
+	}
+	return ByUrgency(p)[0], true
+}
+
+// OverflowRate is the listener's new overflows per second in the pod's window.
+// Where overflows cannot be told apart by listener it is the pod's, and says so.
+func OverflowRate(p model.Pod, l model.Listener) string {
+	own := p.Window.PerSecond(l.Window.Overflows)
+	if !own.IsKnown() {
+		if all := p.Window.PerSecond(p.Window.Overflows); all.Or(0) > 0 {
+			return Rate(all) + " (pod)"
+		}
+	}
+	return Rate(own)
+}
+
+// proxyless says whether the pod has no proxy whose runtime could be read.
+func proxyless(p model.Pod) bool {
+	r := p.Runtime
+	return p.Proxy.Adapter == "" && !r.Workers.IsKnown() && r.Workers.Reason() == ""
+}
+
+// Workers is the number of workers in force; when another number was asked for,
+// in force ≠ asked: 1≠4.
+func Workers(p model.Pod) string {
+	if proxyless(p) {
+		return NotApplicable
+	}
+	in := p.Runtime.Workers
+	for _, k := range p.Knobs {
+		if k.Name != "workers" {
+			continue
+		}
+		if k.Differs() {
+			return mismatch(k)
+		}
+		if !in.IsKnown() {
+			in = k.InForce
+		}
+	}
+	return Count(in)
+}
+
+// Busy is the share of the workers' time spent working: 0.00 to 1.00.
+func Busy(p model.Pod) string {
+	if proxyless(p) {
+		return NotApplicable
+	}
+	b, ok := p.Runtime.Window.Busy.Get()
+	if !ok {
+		return Unknown
+	}
+	return fmt.Sprintf("%.2f", b)
+}
+
+// Config says whether what is in force is what was asked for: "ok", the knobs
+// that differ as in force ≠ asked ("workers 1≠2,inbound 128≠1024"), Unknown
+// when a knob could not be compared, NotApplicable where there are no knobs.
+func Config(p model.Pod) string {
+	var differ []string
+	unknown, compared := false, false
+	for _, k := range p.Knobs {
+		switch {
+		case k.Differs():
+			differ = append(differ, strings.TrimSuffix(Clean(k.Name), " backlog")+" "+mismatch(k))
+		case k.Asked.IsKnown() && k.InForce.IsKnown():
+			compared = true
+		case k.Asked.Reason() != "" || k.InForce.Reason() != "":
+			unknown = true
+		}
+	}
+	switch {
+	case len(differ) > 0:
+		return strings.Join(differ, ",")
+	case unknown:
+		return Unknown
+	case compared:
+		return "ok"
+	}
+	return NotApplicable
+}
+
+func mismatch(k model.Knob) string { return Count(k.InForce) + "≠" + Count(k.Asked) }
+
+// State is the pod's state in a word. A state that rests on figures that no
+// longer arrive says so: "ok,stale", "saturated,ended".
+func State(p model.Pod) string {
+	state, _ := p.Condition()
+	switch stage := p.Collection.Stage; stage {
+	case model.StageStale, model.StageEnded:
+		return string(state) + "," + string(stage)
+	default:
+		return string(state)
+	}
+}
+
+// Notes lists what went wrong or needs saying, one line each: about the run,
+// then about each pod that could not be read. They belong on stderr.
+func Notes(s model.Snapshot) []string {
+	var notes []string
+	for _, n := range s.Notes {
+		notes = append(notes, Clean(n))
+	}
+	for _, p := range s.Pods {
+		name := "pod " + Clean(p.Meta.Namespace) + "/" + Clean(p.Meta.Name) + ": "
+		c := p.Collection
+		switch c.Stage {
+		case model.StageFailed, model.StageStale, model.StageEnded:
+			notes = append(notes, name+strings.TrimSuffix(string(c.Stage)+": "+Clean(c.Message), ": "))
+		}
+		if c.Metrics != "" {
+			notes = append(notes, name+"metrics: "+Clean(c.Metrics))
+		}
+		for _, n := range p.Notes {
+			notes = append(notes, name+Clean(n))
+		}
+	}
+	return notes
+}
