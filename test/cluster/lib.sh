@@ -30,8 +30,19 @@ components="etcd containerd kube-apiserver kube-controller-manager kube-schedule
 say() { printf 'cluster: %s\n' "$*" >&2; }
 die() {
 	say "$*"
+	told=1
 	exit 1
 }
+
+# A command that fails where nobody thought of it ends the script (set -e); it
+# must not do so in silence.
+told='' failed_at=''
+set -E
+trap 'failed_at="line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND"' ERR
+tell_end() { # STATUS
+	if [ "$1" != 0 ] && [ "$1" -lt 128 ] && [ -z "$told" ]; then say "ended with status $1 at ${failed_at:-its end}"; fi
+}
+trap 'tell_end $?' EXIT
 
 need_linux_and_root() {
 	[ "$(uname -s)" = Linux ] || die "needs Linux, this is $(uname -s)"
@@ -189,7 +200,8 @@ stop_all() {
 			case $socket in unix:///run/containerd/s/*) rm -f "${socket#unix://}" ;; esac
 		fi
 	done
-	rm -f /var/lib/cni/results/"$cni_network"-*
+	# Results of CNI calls name the pod's network namespace, which is in the state folder.
+	{ grep -lF "$run/" /var/lib/cni/results/* 2>/dev/null || true; } | xargs -r rm -f
 	find /var/log/containers -maxdepth 1 -type l -lname "$run/*" -delete 2>/dev/null || true
 	# 5. Mounts, deepest first; a busy one is detached.
 	for ((i = 0; i < 10; i++)); do

@@ -107,7 +107,7 @@ go_build() {
 	say "building Kubernetes $2 from Go modules: 5 to 10 minutes the first time, seconds with a warm Go cache (log: $log/build.log)"
 	rm -f "$bin"/.kube-* # of builds that were killed; the lock is ours
 	(
-		cd "$1" && exec setsid env "$mark=$dir" GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -o "$out" \
+		cd "$1" && exec setsid env --default-signal=INT "$mark=$dir" GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -o "$out" \
 			-ldflags "-s -w -X $v.gitVersion=v$2 -X $v.gitMajor=1 -X $v.gitMinor=$minor" .
 	) >"$log/build.log" 2>&1 </dev/null 9>&- &
 	build_pid=$!
@@ -127,9 +127,10 @@ go_build() {
 }
 
 # stop_build: go removes its temporary files on an interrupt, not on other signals.
+# (The shell has its background jobs ignore interrupts, hence --default-signal above.)
 stop_build() {
 	local i
-	kill -INT "$build_pid" 2>/dev/null || true
+	kill -INT -- "-$build_pid" 2>/dev/null || true
 	for ((i = 0; i < 50; i++)); do
 		kill -0 "$build_pid" 2>/dev/null || break
 		sleep 0.2
@@ -389,6 +390,7 @@ wait_for() {
 }
 
 component_failed() { # WHAT NAME
+	told=1
 	say "$1; the end of $log/$2.log:"
 	tail -n 15 "$log/$2.log" | sed 's/^/    /' >&2
 }
@@ -444,6 +446,7 @@ load_images() {
 			fi
 			tail -n 5 "$log/images.log" | sed 's/^/    /' >&2
 			say "loading $tar into containerd: see above"
+			told=1
 			return 1
 		fi
 	done
@@ -451,6 +454,7 @@ load_images() {
 
 start_fresh() {
 	local other
+	told=1 # by the subshell, if it ends here
 	other=$(cat "$owner_file" 2>/dev/null || true)
 	if [ -n "$other" ] && [ "$other" != "$dir" ] && [ -d "$other/run" ]; then
 		(
@@ -458,8 +462,9 @@ start_fresh() {
 			[ -z "$(marked_pids)" ] || die "a test cluster with the state folder $other is running; stop it first: BACKLOG_TEST_DIR=$other $here/down.sh"
 			say "cleaning up a cluster that was killed (state folder $other)"
 			stop_all
-		)
+		) || exit 1
 	fi
+	told=
 	stop_all
 	[ -z "$(leftovers)" ] || die "cleaning up after an earlier cluster; still there:
 $(leftovers)"
@@ -491,6 +496,7 @@ build_pid='' remove_policy='' touched=''
 ended() {
 	local status=$?
 	trap '' INT TERM HUP
+	tell_end $status
 	if [ -n "$remove_policy" ]; then rm -f "$remove_policy"; fi
 	if [ -n "$build_pid" ]; then
 		stop_build
