@@ -24,6 +24,7 @@ use tokio::runtime::{Builder, Runtime};
 use tracing::info;
 
 use crate::config::Config;
+use crate::version::Version;
 
 /// EX_USAGE of sysexits.h: what Linkerd's proxy ends with on a malformed variable.
 const EXIT_USAGE: u8 = 64;
@@ -32,7 +33,10 @@ fn main() -> ExitCode {
     let env = |name: &str| std::env::var(name).ok();
     log::init(env("LINKERD2_PROXY_LOG_FORMAT").as_deref());
 
-    let config = match Config::parse(&env) {
+    let config = Config::parse(&env);
+    let version = config.as_ref().map_or(Version::DEFAULT, |c| c.version);
+    info!(target: "linkerd2_proxy", "release {version} (tokioproxy) by test");
+    let config = match config {
         Ok(config) => config,
         Err(problems) => {
             for problem in problems {
@@ -42,9 +46,8 @@ fn main() -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
     };
-    info!(target: "linkerd2_proxy", "release {} (tokioproxy) by test", config.version);
 
-    let bounds = workers::Bounds::parse(&env, config.version);
+    let bounds = workers::Bounds::parse(&env, version);
     let workers = bounds.workers(num_cpus::get());
     let runtime = match build_runtime(workers) {
         Ok(runtime) => runtime,
