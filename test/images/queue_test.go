@@ -195,8 +195,8 @@ func TestAStoppedServerKeepsItsQueueAndServesItLater(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	// A stopped thread that waits in accept may still be handed the first connection
-	// when it goes on, so the depth is what was opened.
+	// The kernel completes the handshakes by itself; the stopped thread that waits in
+	// accept gets its connection only when it goes on.
 	burst(t, s.addrs[0], "-fill", "6", "-hold", "1m")
 	eventually(t, "[6/16]", func() string { return fmt.Sprint(queues(t, s.addrs[0])) })
 	if err := s.Process.Signal(syscall.SIGCONT); err != nil {
