@@ -7,6 +7,6 @@
 // input does not tell is unknown with a reason, never 0.
 //
 // Names that programs choose themselves (Owner.Name, Thread.Comm, labels of
-// metrics) are handed on byte for byte and may hold newlines and terminal
-// escapes; whoever prints them makes them harmless.
+// metrics) are handed on as they came, but for bytes that are no UTF-8. They may
+// hold newlines and terminal escapes; whoever prints them makes them harmless.
 package parse

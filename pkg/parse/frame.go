@@ -23,7 +23,7 @@ import (
 // a process name, the only foreign text in a section that can hold a newline,
 // so no process can forge one.
 //
-// Sections, each at most once, all but the first two rungs optional:
+// Sections, each but note at most once and none of them required:
 //
 //	ss        ss -HOltnme; printed only when ss could be run. Empty is "no listener"
 //	tcp tcp6  /proc/net/tcp and tcp6 where there is no ss; what comes after the
@@ -107,7 +107,7 @@ func (f *Frame) warn(errs ...error) {
 func (f *Frame) warnTwice() {
 	for i, s := range f.Sections {
 		for _, before := range f.Sections[:i] {
-			if s.Name == before.Name && s.Arg == before.Arg {
+			if s.Name == before.Name && s.Arg == before.Arg && s.Name != "note" {
 				f.warn(&LineError{What: "frame", Text: shorten(s.Name, maxErrorText), Msg: "section occurs twice, the first one is used"})
 				break
 			}
@@ -141,7 +141,7 @@ func (f *Frame) readSockets() {
 			if !ok {
 				continue
 			}
-			sockets, errs := ProcTCP(s.Text)
+			sockets, errs := procTCP("/proc/net/"+name, s.Text)
 			f.warn(errs...)
 			if len(sockets) > 0 || len(errs) == 0 && s.Text != "" {
 				f.Sockets, f.SocketsRead = append(f.Sockets, sockets...), true
@@ -181,15 +181,17 @@ func (f *Frame) readCounters() {
 		}
 	}
 	take("nstat", Nstat)
-	take("netstat", usedNetstat)
-	take("snmp", usedNetstat)
+	take("netstat", func(text string) (map[string]int64, []error) { return usedNetstat("netstat", text) })
+	take("snmp", func(text string) (map[string]int64, []error) { return usedNetstat("snmp", text) })
 	reason := "the frame has none of the sections nstat, netstat, snmp"
 	if len(from) > 0 {
 		reason = "not told by the frame's section " + strings.Join(from, ", ")
 	}
 	f.Counters = CountersFrom(values, reason)
 	f.Counters.Somaxconn = model.Unknown[int64]("the frame has no section somaxconn")
-	if s, ok := f.Section("somaxconn"); ok {
+	if s, ok := f.Section("somaxconn"); ok && strings.TrimSpace(s.Text) == "" {
+		f.Counters.Somaxconn = model.Unknown[int64]("the sampler could not read net.core.somaxconn")
+	} else if ok {
 		if n, ok := count(strings.TrimSpace(s.Text)); ok {
 			f.Counters.Somaxconn = model.Known(n)
 			return
@@ -201,10 +203,10 @@ func (f *Frame) readCounters() {
 
 // usedNetstat is ProcNetstat for the counters that a frame holds: the file has
 // two hundred others.
-func usedNetstat(text string) (map[string]int64, []error) {
+func usedNetstat(file, text string) (map[string]int64, []error) {
 	values := make(map[string]int64, 7)
 	wanted := CounterNames()
-	errs := scanNetstat(text, func(prefix, name string, v int64) {
+	errs := scanNetstat("/proc/net/"+file, text, func(prefix, name string, v int64) {
 		for _, w := range wanted {
 			if len(w) == len(prefix)+len(name) && w[:len(prefix)] == prefix && w[len(prefix):] == name {
 				values[w] = v

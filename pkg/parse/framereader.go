@@ -34,7 +34,8 @@ type FrameReader struct {
 	// with an end mark of another seq, or beyond the bounds.
 	Dropped int
 	// Stray is the last line outside of any frame, cut to 120 runes: where a
-	// probe gives no frame, what its container printed instead says why.
+	// probe gives no frame, what its container printed instead says why. It is as
+	// it came and may hold terminal escapes.
 	Stray string
 	// OtherVersion is the version of frames that this reader does not know, when
 	// the log holds such.
@@ -99,7 +100,12 @@ func (r *FrameReader) Next() (Frame, error) {
 				r.Dropped++
 				continue
 			}
-			if name, arg, ok := sectionMark(mark); ok && open && len(r.cuts) < maxSections {
+			if name, arg, ok := sectionMark(mark); ok && open {
+				if len(r.cuts) == maxSections {
+					open = false
+					r.Dropped++
+					continue
+				}
 				r.cut()
 				r.cuts = append(r.cuts, section{name: name, arg: arg, begin: len(r.text), end: -1})
 				continue

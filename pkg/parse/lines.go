@@ -120,7 +120,7 @@ func isDigits(s string) bool {
 	return s != ""
 }
 
-// valid makes a string safe for JSON without changing one that is.
+// valid copies, and replaces bytes that are no UTF-8.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return strings.Clone(s)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -17,7 +16,12 @@ import (
 // maxPage bounds a metrics page. Envoy's largest have a few MB.
 const maxPage = 32 << 20
 
-// errPageSize is what reading a page beyond the bound ends with.
+// maxRestarts bounds how often expfmt may stop at a line and be started behind it.
+const maxRestarts = 1000
+
+// maxPageStart is how much of a page that is none its error carries, in runes.
+const maxPageStart = 40
+
 const pageTooLong = "page is longer than 32 MiB, the rest was not read"
 
 // ReadMetrics reads a metrics page in Prometheus text or OpenMetrics format, or
@@ -39,11 +43,8 @@ func ReadMetricsOnly(r io.Reader, prefixes ...string) (*Metrics, error) {
 	if readErr != nil {
 		readErr = fmt.Errorf("reading a metrics page: %w", readErr)
 	}
-	if p.notMetrics != nil {
-		return &Metrics{}, errors.Join(readErr, p.notMetrics)
-	}
-	if p.seen == 0 && readErr == nil && len(p.list) == 0 {
-		return &Metrics{}, errors.New("not a metrics page: it holds no sample")
+	if p.seen == 0 && readErr == nil {
+		return &Metrics{}, p.notMetrics()
 	}
 	m := p.parse()
 	return m, errors.Join(append(p.errors(), readErr)...)
@@ -57,8 +58,9 @@ type page struct {
 	// lines holds the line number on the page for each line of clean.
 	lines []int
 	// seen counts the sample lines, wanted or not.
-	seen       int
-	notMetrics error
+	seen int
+	// first is the first line that is neither empty nor a comment.
+	first string
 }
 
 // gather reads the page line by line and keeps what expfmt can read.
@@ -83,6 +85,12 @@ func (p *page) gather(r io.Reader, prefixes []string) error {
 		if len(line) == 0 || line[0] == '#' {
 			continue
 		}
+		if p.first == "" {
+			p.first = string(line[:min(len(line), 4*maxErrorText)])
+		}
+		if p.seen == 0 && (line[0] == '<' || len(p.list) == maxErrors) {
+			return nil // a page for people, or anything else
+		}
 		if !whole {
 			p.add(n, string(line[:4*maxErrorText]), "line is longer than 64 KiB")
 			continue
@@ -92,12 +100,14 @@ func (p *page) gather(r io.Reader, prefixes []string) error {
 			p.add(n, string(line), "page ends in the middle of a line")
 			continue
 		}
-		sample, problem := cleanSample(line)
-		if problem != "" {
-			if p.seen == 0 && !plausible(line) {
-				p.notMetrics = fmt.Errorf("not a metrics page: starts with %s", strconv.Quote(shorten(string(line[:min(len(line), 400)]), 40)))
-				return nil
+		sample, value, problem := cleanSample(line)
+		if problem == "" && p.seen == 0 {
+			// expfmt tells numbers from words, but it does not see every line.
+			if _, err := strconv.ParseFloat(string(value), 64); err != nil {
+				problem = "value is not a number"
 			}
+		}
+		if problem != "" {
 			p.add(n, string(line), problem)
 			continue
 		}
@@ -109,9 +119,12 @@ func (p *page) gather(r io.Reader, prefixes []string) error {
 	}
 }
 
-// plausible says whether a malformed first line may still be of a metrics page.
-func plausible(line []byte) bool {
-	return nameLength(line) > 0 && bytes.IndexByte(line, ' ') >= nameLength(line)
+// notMetrics is the error for a page without a single sample.
+func (p *page) notMetrics() error {
+	if p.first == "" {
+		return errors.New("not a metrics page: it holds no sample")
+	}
+	return fmt.Errorf("not a metrics page: starts with %s", strconv.Quote(shorten(p.first, maxPageStart)))
 }
 
 // wanted says whether a sample line's name begins with one of the prefixes.
@@ -131,36 +144,39 @@ func wanted(line []byte, prefixes []string) bool {
 // cleanSample cuts a sample line behind its value. What comes after is not used
 // and not understood by expfmt: a time stamp in seconds with a fraction, an
 // exemplar.
-func cleanSample(line []byte) (sample []byte, problem string) {
-	at := nameLength(line)
-	if at == 0 && line[0] != '{' {
-		return nil, "not a sample"
+func cleanSample(line []byte) (sample, value []byte, problem string) {
+	name := nameLength(line)
+	if name == 0 && line[0] != '{' {
+		return nil, nil, "not a sample"
 	}
-	at += blanks(line[at:])
+	at := name + blanks(line[name:])
 	if at < len(line) && line[at] == '{' {
 		labels := labelsLength(line[at:])
 		if labels == 0 {
-			return nil, "labels do not end"
+			return nil, nil, "labels do not end"
 		}
 		at += labels
 		at += blanks(line[at:])
-	} else if at == nameLength(line) {
-		return nil, "no value after the name"
+	} else if at == name {
+		return nil, nil, "no value after the name"
 	}
 	end := at
 	for end < len(line) && line[end] != ' ' && line[end] != '\t' {
 		end++
 	}
 	if end == at {
-		return nil, "no value after the name"
+		return nil, nil, "no value after the name"
 	}
-	rest, _, _ := strings.Cut(string(bytes.TrimSpace(line[end:])), "#")
-	if rest = strings.TrimSpace(rest); rest != "" {
-		if _, err := strconv.ParseFloat(rest, 64); err != nil {
-			return nil, "what follows the value is not a time stamp"
+	rest := line[end:]
+	if exemplar := bytes.IndexByte(rest, '#'); exemplar >= 0 {
+		rest = rest[:exemplar]
+	}
+	if rest = bytes.TrimSpace(rest); len(rest) > 0 {
+		if _, err := strconv.ParseFloat(string(rest), 64); err != nil {
+			return nil, nil, "what follows the value is not a time stamp"
 		}
 	}
-	return line[:end], ""
+	return line[:end], line[at:end], ""
 }
 
 // nameLength is the length of the metric name at the beginning.
@@ -208,14 +224,14 @@ func (p *page) parse() *Metrics {
 	m := &Metrics{families: map[string]*dto.MetricFamily{}}
 	parser := expfmt.NewTextParser(prommodel.UTF8Validation)
 	text, lines := p.clean, p.lines
-	for len(text) > 0 {
+	for restarts := 0; len(text) > 0; restarts++ {
 		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 		m.merge(families)
 		if err == nil {
 			break
 		}
 		var where expfmt.ParseError
-		if !errors.As(err, &where) || where.Line < 1 || where.Line > len(lines) || len(p.list) >= maxErrors {
+		if !errors.As(err, &where) || where.Line < 1 || where.Line > len(lines) || restarts == maxRestarts {
 			p.add(lines[0], "", "page cannot be read any further ("+shorten(err.Error(), maxErrorText)+")")
 			break
 		}

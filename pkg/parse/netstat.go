@@ -11,13 +11,13 @@ import (
 // kernels add columns in the middle.
 func ProcNetstat(text string) (map[string]int64, []error) {
 	values := make(map[string]int64)
-	errs := scanNetstat(text, func(prefix, name string, v int64) { values[prefix+name] = v })
+	errs := scanNetstat("/proc/net/netstat", text, func(prefix, name string, v int64) { values[prefix+name] = v })
 	return values, errs
 }
 
 // scanNetstat calls give for each figure; the names are parts of the text.
-func scanNetstat(text string, give func(prefix, name string, v int64)) []error {
-	p := problems{what: "/proc/net/netstat"}
+func scanNetstat(what, text string, give func(prefix, name string, v int64)) []error {
+	p := problems{what: what}
 	for n := 1; text != ""; n += 2 {
 		var head, figures string
 		head, text = cutLine(text)

@@ -2,48 +2,46 @@ package parse
 
 import "github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 
-// joinOwners gives the sockets the holders that a second, slightly later list
-// tells. A socket is known by its inode. Without inodes it is known by its
-// address, and among SO_REUSEPORT siblings by its place, which ss keeps; but
-// only while both lists hold the same number of them.
-func joinOwners(sockets, withOwners []model.Socket) {
-	byInode := make(map[uint64][]model.Owner, len(withOwners))
-	for _, s := range withOwners {
-		if inode, ok := s.Inode.Get(); ok {
-			byInode[inode] = s.Owners
-		}
-	}
-	for i := range sockets {
-		s := &sockets[i]
-		if inode, ok := s.Inode.Get(); ok && len(byInode) > 0 {
-			s.Owners = byInode[inode]
-			continue
-		}
-		place, siblings := 0, 0
-		for j := range sockets {
-			if sameAddress(&sockets[j], s) {
-				siblings++
-				if j < i {
-					place++
-				}
-			}
-		}
-		for j := range withOwners {
-			if !sameAddress(&withOwners[j], s) {
-				continue
-			}
-			if place == 0 {
-				s.Owners = withOwners[j].Owners
-			}
-			place--
-			siblings--
-		}
-		if siblings != 0 {
-			s.Owners = nil
-		}
-	}
+// place is what a socket is known by where there are no inodes.
+type place struct {
+	address, iface string
+	port           uint16
 }
 
-func sameAddress(a, b *model.Socket) bool {
-	return a.Port == b.Port && a.Address == b.Address && a.Interface == b.Interface
+func placeOf(s *model.Socket) place { return place{s.Address, s.Interface, s.Port} }
+
+// joinOwners gives the sockets the holders that a second, slightly later list
+// tells. A socket is known by its inode. Without inodes it is known by its
+// address, and among SO_REUSEPORT siblings by its position, which ss keeps; but
+// only while both lists hold the same number of them.
+func joinOwners(sockets, withOwners []model.Socket) {
+	byInode := make(map[uint64]*model.Socket, len(withOwners))
+	byPlace := make(map[place][]*model.Socket, len(withOwners))
+	for i := range withOwners {
+		s := &withOwners[i]
+		if inode, ok := s.Inode.Get(); ok {
+			byInode[inode] = s
+		}
+		byPlace[placeOf(s)] = append(byPlace[placeOf(s)], s)
+	}
+	siblings := make(map[place]int, len(sockets))
+	for i := range sockets {
+		siblings[placeOf(&sockets[i])]++
+	}
+	position := make(map[place]int, len(sockets))
+	for i := range sockets {
+		s := &sockets[i]
+		at := placeOf(s)
+		n := position[at]
+		position[at]++
+		if inode, ok := s.Inode.Get(); ok && len(byInode) > 0 {
+			if found := byInode[inode]; found != nil {
+				s.Owners = found.Owners
+			}
+			continue
+		}
+		if found := byPlace[at]; len(found) == siblings[at] {
+			s.Owners = found[n].Owners
+		}
+	}
 }

@@ -26,7 +26,11 @@ const (
 // The kernel lists all listening sockets before any other, so a text that was
 // cut after the first row of another state lacks nothing.
 func ProcTCP(text string) ([]model.Socket, []error) {
-	p := problems{what: "/proc/net/tcp"}
+	return procTCP("/proc/net/tcp", text)
+}
+
+func procTCP(what, text string) ([]model.Socket, []error) {
+	p := problems{what: what}
 	var sockets []model.Socket
 	for n := 1; text != ""; n++ {
 		var line string

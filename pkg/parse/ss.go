@@ -8,6 +8,10 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
+// maxInterface is the length of an interface's name in bytes (IFNAMSIZ without
+// its end).
+const maxInterface = 15
+
 // Why a figure of a socket is unknown.
 const (
 	noExtended   = "ss was asked without -e"
@@ -58,7 +62,7 @@ func cutRow(text string) (row, rest string, lines int) {
 	if end < 0 {
 		return text, "", 1
 	}
-	if at := strings.Index(text[:end], usersOpen); at >= 0 {
+	if at := usersAt(text[:end]); at >= 0 {
 		if _, used, ok := parseUsers(text[at:]); ok && at+used > end {
 			after := strings.IndexByte(text[at+used:], '\n')
 			if after < 0 {
@@ -138,7 +142,7 @@ func listensTo(peer string) bool {
 // details reads what follows the addresses, in any order.
 func (p *ssReader) details(text string, line int) {
 	s := &p.sockets[len(p.sockets)-1]
-	if at := strings.Index(text, usersOpen); at >= 0 {
+	if at := usersAt(text); at >= 0 {
 		owners, used, ok := parseUsers(text[at:])
 		if !ok {
 			p.add(line, text[at:], "users is not a list of processes")
@@ -164,16 +168,17 @@ func (p *ssReader) plain(s *model.Socket, text string) {
 		}
 		switch key {
 		case "skmem":
-			if !p.skmem {
-				p.skmem = true
-				s.Drops = skmemDrops(value)
-			}
+			// The last one counts: skmem stands behind the path of the cgroup, which
+			// is the only other word that somebody else may choose.
+			p.skmem = true
+			s.Drops = skmemDrops(value)
 		case "ino":
-			p.extended = true
-			// A listening socket always has an inode, so a 0 is not one.
-			if n, err := strconv.ParseUint(value, 10, 64); err == nil && n > 0 {
+			// A listening socket always has an inode, so a 0 is not one. The first
+			// one counts: it stands before the path of the cgroup.
+			if n, err := strconv.ParseUint(value, 10, 64); err == nil && n > 0 && !p.extended {
 				s.Inode = model.Known(n)
 			}
+			p.extended = true
 		case "sk":
 			p.extended = true
 		}
@@ -235,10 +240,13 @@ func splitLocal(local string) (address, iface string, port uint16, problem strin
 		return "", "", 0, "local port is not a number (ss needs -n)"
 	}
 	host := local[:colon]
-	host, iface, _ = strings.Cut(host, "%")
+	host, iface, hasIface := strings.Cut(host, "%")
 	if strings.HasPrefix(host, "[") {
 		host = strings.TrimSuffix(host[1:], "]")
 		iface = strings.TrimSuffix(iface, "]") // [fe80::1%eth0]:80
+	}
+	if hasIface && (iface == "" || len(iface) > maxInterface) {
+		return "", "", 0, "local address names no interface"
 	}
 	if host != "*" {
 		if a, err := netip.ParseAddr(host); err != nil || a.Zone() != "" {

@@ -88,11 +88,22 @@ func cutRecord(text string) (record, rest string, lines int) {
 
 // commEnd finds the parenthesis that ends a name whose begin was cut off, or -1.
 // The name may hold parentheses itself, so it is the last one that can be: a
-// thread's name has 15 bytes at most, and behind it come only a letter and
-// numbers.
+// thread's name has 15 bytes at most, and behind it come a letter and numbers
+// only.
 func commEnd(text string) int {
-	return strings.LastIndexByte(text[:min(maxComm+1, len(text))], ')')
+	for n := min(maxComm, len(text)-1); n >= 0; n-- {
+		if text[n] == ')' && stateFollows(text[n+1:]) {
+			return n
+		}
+	}
+	return -1
 }
+
+func stateFollows(text string) bool {
+	return len(text) > 2 && text[0] == ' ' && isLetter(text[1]) && text[2] == ' '
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (t *threadReader) record(record string, line int) {
 	kind, rest := cutField(record)
@@ -168,7 +179,7 @@ func (t *threadReader) stat(content, record string, line int) {
 	}
 	comm, rest := rest[1:1+closing], rest[2+closing:]
 	state, rest := cutField(rest)
-	if len(state) != 1 || state[0] < 'A' || state[0] > 'z' {
+	if len(state) != 1 || !isLetter(state[0]) {
 		t.add(line, record, "state is not a letter")
 		return
 	}

@@ -16,6 +16,16 @@ const (
 	maxOwners = 4096
 )
 
+// usersAt finds where a row's list of holders begins, or -1. ss prints it before
+// the path of the cgroup, so what looks like one behind that is not one.
+func usersAt(row string) int {
+	at := strings.Index(row, usersOpen)
+	if cgroup := strings.Index(row, " cgroup:"); cgroup >= 0 && cgroup < at {
+		return -1
+	}
+	return at
+}
+
 // parseUsers reads what ss -p tells of a socket's holders from the beginning of
 // text: users:(("python3",pid=1,fd=3),("x",pid=2,fd=4)). It gives the holders,
 // the length of what it read, and whether that was well formed to its end.
