@@ -18,7 +18,8 @@ import (
 //	==backlog-frame/1 end seq=17==
 //
 // uptime is the first figure of /proc/uptime, empty when it could not be read. A
-// mark is a whole line and nothing else; a section mark may carry one argument
+// mark is a whole line and nothing else, so the text before it must end in a
+// newline; a section mark may carry one argument
 // (==backlog-section waiting 4143==). Every mark is longer than the 15 bytes of
 // a process name, the only foreign text in a section that can hold a newline,
 // so no process can forge one.
