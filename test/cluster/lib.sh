@@ -83,12 +83,13 @@ ctr_ours() { ctr --address "$run/containerd.sock" --namespace k8s.io "$@"; }
 
 # --- processes -------------------------------------------------------------
 
-boot_id() { cat /proc/sys/kernel/random/boot_id; }
+boot_id=unknown
+if [ -r /proc/sys/kernel/random/boot_id ]; then read -r boot_id </proc/sys/kernel/random/boot_id; fi
 
 # proc_stat PID prints state and start time; the name before them may hold blanks.
 proc_stat() {
 	local stat
-	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
 	# shellcheck disable=SC2086 # split into fields
 	set -- ${stat##*) }
 	[ $# -ge 20 ] && echo "$1 ${20}"
@@ -99,14 +100,14 @@ record() {
 	local stat
 	stat=$(proc_stat "$2") || stat="gone 0"
 	mkdir -p "$run/pids"
-	echo "$2 ${stat#* } $(boot_id)" >"$run/pids/$1"
+	echo "$2 ${stat#* } $boot_id" >"$run/pids/$1"
 }
 
 # our_pid NAME prints the pid of a component that still runs.
 our_pid() {
 	local pid start boot stat
 	read -r pid start boot 2>/dev/null <"$run/pids/$1" || return 1
-	[ "$boot" = "$(boot_id)" ] && stat=$(proc_stat "$pid") || return 1
+	[ "$boot" = "$boot_id" ] && stat=$(proc_stat "$pid") || return 1
 	[ "${stat#* }" = "$start" ] && [ "${stat% *}" != Z ] && echo "$pid"
 }
 
