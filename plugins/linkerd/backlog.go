@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
@@ -149,4 +148,3 @@ func (c configuration) otherEntries(variable string) int {
 	}
 	return n
 }
-

@@ -1,0 +1,56 @@
+package plugins
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Adapters do not import this package, so nothing but a test says that they
+// satisfy its interfaces.
+func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
+	wants := map[string][]string{
+		"linkerd": {"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer"},
+	}
+	for _, a := range All() {
+		has := map[string]bool{}
+		_, has["RoleTeller"] = a.(RoleTeller)
+		_, has["AdminTeller"] = a.(AdminTeller)
+		_, has["RuntimeReader"] = a.(RuntimeReader)
+		_, has["Configurer"] = a.(Configurer)
+		want, ok := wants[a.Name()]
+		if !ok {
+			t.Errorf("adapter %q is not in this test", a.Name())
+		}
+		for _, i := range want {
+			if !has[i] {
+				t.Errorf("adapter %q is no %s", a.Name(), i)
+			}
+		}
+		delete(wants, a.Name())
+	}
+	for name := range wants {
+		t.Errorf("All lacks the adapter %q", name)
+	}
+}
+
+// The order is the precedence, and callers may do with their slice what they like.
+func TestAllIsOrderedAndFresh(t *testing.T) {
+	all := All()
+	if all[0].Name() != "linkerd" {
+		t.Errorf("the first adapter is %q, want linkerd", all[0].Name())
+	}
+	all[0] = nil
+	if All()[0] == nil {
+		t.Error("All gives out a slice that is shared")
+	}
+}
+
+// No adapter may claim a pod that has no proxy, nor stumble over an empty one.
+func TestNoAdapterMatchesAnEmptyPod(t *testing.T) {
+	for _, a := range All() {
+		if container, ok := a.Match(&corev1.Pod{}); ok {
+			t.Errorf("adapter %q finds %q in an empty pod", a.Name(), container)
+		}
+	}
+}
