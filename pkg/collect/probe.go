@@ -27,6 +27,11 @@ const patchTries = 6
 // Prober adds probes to pods and reads their logs.
 type Prober struct {
 	Client kubernetes.Interface
+	// Now tells when a frame arrived; time.Now when nil.
+	Now func() time.Time
+	// Silence is how long a followed log may say nothing before it is asked for
+	// anew; 5 s when 0.
+	Silence time.Duration
 }
 
 // Probe is an ephemeral container that prints frames, or is about to.

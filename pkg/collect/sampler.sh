@@ -97,6 +97,39 @@ table() {
 	done
 }
 
+# What each thread of the target does. The name in stat may hold a newline, and
+# wchan ends without one. Every file is read by the shell itself: a cat for each
+# would cost more than all else.
+threads() {
+	[ -r "/proc/$target/task/$target/stat" ] || return
+	echo '==backlog-section threads=='
+	shown=0
+	for dir in "/proc/$target/task"/*; do
+		shown=$((shown + 1))
+		if [ "$shown" -gt 100 ]; then
+			note 'only 100 threads of the target are shown'
+			return
+		fi
+		tid=${dir##*/}
+		file stat "$dir/stat"
+		file "schedstat $tid" "$dir/schedstat"
+		file "wchan $tid" "$dir/wchan"
+	done
+}
+
+# One file of a thread, which may vanish at any time, behind the words given.
+file() {
+	[ -r "$2" ] || return
+	text=$1
+	between=' '
+	while IFS= read -r line || [ -n "$line" ]; do
+		text=$text$between$line
+		between='
+'
+	done 2>/dev/null <"$2"
+	printf '%s\n' "$text"
+}
+
 read -r up rest </proc/uptime
 start=${up%%.*}
 seq=0
@@ -115,6 +148,7 @@ while :; do
 	# reads one byte at a time ("4" of 4096).
 	echo '==backlog-section somaxconn=='
 	cat /proc/sys/net/core/somaxconn 2>/dev/null
+	if [ -n "$target" ] && [ "$((seq % 5))" -eq 1 ]; then threads; fi
 	echo "==backlog-frame/1 end seq=$seq=="
 	sleep 1
 done

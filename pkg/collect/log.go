@@ -1,0 +1,196 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
+)
+
+// endMark is the sampler's last line when its time is over.
+const endMark = "==backlog-probe/1 end reason=ttl=="
+
+const (
+	// startPoll is how often the log of a probe that has not started is asked
+	// for: often its first frame is there before a watch says "running".
+	startPoll = 200 * time.Millisecond
+	// minRedial and maxRedial bound the pause before a broken stream is asked for
+	// again.
+	minRedial = 200 * time.Millisecond
+	maxRedial = 5 * time.Second
+	// silence is how long a stream may say nothing before it counts as broken. A
+	// probe speaks once a second, and a connection that a firewall forgot never
+	// ends by itself.
+	silence = 5 * time.Second
+	// overlap is read again after a broken stream; what was delivered already is
+	// dropped by its number. It covers frames that were late when it broke.
+	overlap = 10 * time.Second
+)
+
+// Follow reads a probe's log and hands every frame to sink, once and in order,
+// with the time at which it arrived. It asks at once and until the probe has
+// started, and goes on where it stopped when the stream breaks. since bounds how
+// much of the past is read first; 0 is all of it.
+//
+// It returns nil when the probe said that its time is over, a *ProbeError when
+// the probe could not start or broke, a *GoneError when the pod is gone, a
+// *ForbiddenError when the log may not be read, and the context's error.
+func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, since time.Duration,
+	sink func(parse.Frame, time.Time),
+) error {
+	f := follower{prober: p, namespace: namespace, pod: pod, container: container, since: since, sink: sink}
+	wait := minRedial
+	for tries := 1; ; tries++ {
+		delivered := f.frames
+		err := f.stream(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case f.stray == endMark:
+			return nil
+		}
+		if typed := asForbidden(err, "get", "pods/log", namespace); typed != nil {
+			return typed
+		}
+		if f.frames > delivered {
+			wait = minRedial
+		}
+		// While it starts, the pod is looked at once a second; the log says only
+		// "is waiting to start", whatever it waits for.
+		starting := apierrors.IsBadRequest(err) && f.frames == 0
+		if !starting || tries%int(time.Second/startPoll) == 0 {
+			if err := f.check(ctx); err != nil {
+				return err
+			}
+		}
+		if starting {
+			err = pause(ctx, startPoll)
+		} else {
+			err = pause(ctx, wait)
+			wait = min(2*wait, maxRedial)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// follower is the state of one Follow.
+type follower struct {
+	prober                    *Prober
+	namespace, pod, container string
+	since                     time.Duration
+	sink                      func(parse.Frame, time.Time)
+
+	frames  int       // delivered
+	seq     uint64    // of the last frame delivered
+	arrived time.Time // when it did
+	stray   string    // the last line outside of a frame
+}
+
+// stream reads one log stream until it ends or says nothing for too long.
+func (f *follower) stream(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	quiet := f.prober.silence()
+	watchdog := time.AfterFunc(quiet, cancel)
+	defer watchdog.Stop()
+
+	body, err := f.prober.Client.CoreV1().Pods(f.namespace).GetLogs(f.pod, f.options()).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	frames := parse.NewFrameReader(&watched{r: body, timer: watchdog, quiet: quiet})
+	for {
+		frame, err := frames.Next()
+		if frames.Stray != "" {
+			f.stray = frames.Stray
+		}
+		if err != nil {
+			return err
+		}
+		if f.frames > 0 && frame.Seq <= f.seq {
+			continue // delivered before the stream broke
+		}
+		f.frames, f.seq, f.arrived = f.frames+1, frame.Seq, f.prober.now()
+		f.sink(frame, f.arrived)
+	}
+}
+
+// options asks relative to the node's clock, which need not agree with ours.
+func (f *follower) options() *corev1.PodLogOptions {
+	o := &corev1.PodLogOptions{Container: f.container, Follow: true}
+	since := f.since
+	if f.frames > 0 {
+		since = f.prober.now().Sub(f.arrived) + overlap
+	}
+	if since > 0 {
+		seconds := int64((since + time.Second - 1) / time.Second)
+		o.SinceSeconds = &seconds
+	}
+	return o
+}
+
+// check looks at the pod after a stream has ended: nil means go on.
+func (f *follower) check(ctx context.Context) error {
+	name := f.namespace + "/" + f.pod
+	pod, err := f.prober.Client.CoreV1().Pods(f.namespace).Get(ctx, f.pod, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return &GoneError{Pod: name, Why: "was deleted"}
+	}
+	if typed := asForbidden(err, "get", "pods", f.namespace); typed != nil {
+		return typed
+	}
+	if err != nil {
+		return ctx.Err() // an API server that does not answer now may do so later
+	}
+	if !hasProbe(pod, f.container) {
+		return &GoneError{Pod: name, Why: "has no container " + f.container + ": it was replaced by another of the same name"}
+	}
+	switch stage, message := ProbeState(pod, f.container); stage {
+	case model.StageGone:
+		return &GoneError{Pod: name, Why: finished(pod)}
+	case model.StageFailed, model.StageEnded:
+		// What a container prints instead of frames says why it failed.
+		if f.stray != "" && f.frames == 0 {
+			message = fmt.Sprintf("%s; it printed %q", message, f.stray)
+		}
+		return &ProbeError{Stage: stage, Message: message}
+	}
+	return nil
+}
+
+// watched puts a watchdog off whenever something is read.
+type watched struct {
+	r     io.Reader
+	timer *time.Timer
+	quiet time.Duration
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.timer.Reset(w.quiet)
+	return n, err
+}
+
+func (p *Prober) silence() time.Duration {
+	if p.Silence > 0 {
+		return p.Silence
+	}
+	return silence
+}
+
+func (p *Prober) now() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return time.Now()
+}

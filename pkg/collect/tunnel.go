@@ -1,0 +1,303 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// tunnel is the one link to a pod. It is dialled when it is first needed, and
+// again when it has broken.
+type tunnel struct {
+	forwarder *Forwarder
+	namespace string
+	url       *url.URL
+
+	// turn holds one token: who has it may dial. A channel, since a caller whose
+	// context ends must be able to leave the queue.
+	turn chan struct{}
+
+	mu      sync.Mutex
+	closed  bool
+	link    *link
+	request int // number of the last pair of streams
+}
+
+func newTunnel(f *Forwarder, namespace string, to *url.URL) *tunnel {
+	return &tunnel{forwarder: f, namespace: namespace, url: to, turn: make(chan struct{}, 1)}
+}
+
+// open gives a connection to a port, over a link that is open already if there
+// is one.
+func (t *tunnel) open(ctx context.Context, port uint16) (net.Conn, error) {
+	l, err := t.dialled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := t.connect(ctx, l, port)
+	if err != nil {
+		// The pair of streams is answered by the kubelet, whatever the pod does:
+		// without an answer the link is dead.
+		t.drop(l)
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (t *tunnel) dialled(ctx context.Context) (*link, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if l := t.alive(); l != nil {
+		return l, nil
+	}
+	l, err := t.forwarder.upgrade(ctx, t.namespace, t.url)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		_ = l.Close()
+		return nil, errClosed
+	}
+	t.link = l
+	return l, nil
+}
+
+// alive is the link, if it has not been closed from the other side.
+func (t *tunnel) alive() *link {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.link == nil {
+		return nil
+	}
+	select {
+	case <-t.link.CloseChan():
+		_ = t.link.Close()
+		t.link = nil
+	default:
+	}
+	return t.link
+}
+
+// drop closes a link, so that the next open dials again.
+func (t *tunnel) drop(l *link) {
+	t.mu.Lock()
+	if t.link == l {
+		t.link = nil
+	}
+	t.mu.Unlock()
+	_ = l.Close()
+}
+
+func (t *tunnel) close() {
+	t.mu.Lock()
+	l := t.link
+	t.link, t.closed = nil, true
+	t.mu.Unlock()
+	if l != nil {
+		_ = l.Close()
+	}
+}
+
+func (t *tunnel) nextRequest() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.request++
+	return strconv.Itoa(t.request)
+}
+
+// connect makes the pair of streams of port-forward protocol v1: one for errors,
+// which we only read, and one for data. Creating a stream takes no context; one
+// that gets no answer ends when its link is closed.
+func (t *tunnel) connect(ctx context.Context, l *link, port uint16) (net.Conn, error) {
+	type pair struct {
+		errors, data httpstream.Stream
+		err          error
+	}
+	made := make(chan pair, 1)
+	go func() {
+		headers := http.Header{}
+		headers.Set(corev1.PortHeader, strconv.Itoa(int(port)))
+		headers.Set(corev1.PortForwardRequestIDHeader, t.nextRequest())
+		headers.Set(corev1.StreamType, corev1.StreamTypeError)
+		var p pair
+		if p.errors, p.err = l.CreateStream(headers); p.err == nil {
+			_ = p.errors.Close() // our half: we send no errors
+			headers = headers.Clone()
+			headers.Set(corev1.StreamType, corev1.StreamTypeData)
+			p.data, p.err = l.CreateStream(headers)
+		}
+		made <- p
+	}()
+	select {
+	case p := <-made:
+		if p.err != nil {
+			return nil, fmt.Errorf("opening a stream: %w", p.err)
+		}
+		c := &streamConn{data: p.data, errors: p.errors, port: port, done: make(chan struct{})}
+		c.forget = func() { l.RemoveStreams(p.data, p.errors) }
+		c.broken = func() { t.drop(l) }
+		go c.readErrors()
+		return c, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("opening a stream: %w", ctx.Err())
+	}
+}
+
+// RefusedConnectionError says that no process listens on a port of the pod.
+type RefusedConnectionError struct{ Port uint16 }
+
+// Error names the port.
+func (e *RefusedConnectionError) Error() string {
+	return fmt.Sprintf("nothing listens on %d in that pod", e.Port)
+}
+
+// streamConn makes a net.Conn of a pair of streams.
+type streamConn struct {
+	data, errors httpstream.Stream
+	port         uint16
+	forget       func() // takes the streams off the link
+	broken       func() // closes the link
+	done         chan struct{}
+
+	closing sync.Once
+	mu      sync.Mutex
+	problem error // what the other side said, or a deadline
+	timers  [2]*time.Timer
+}
+
+// readErrors waits for what the kubelet has to say, which is nothing unless the
+// connection could not be made or broke.
+func (c *streamConn) readErrors() {
+	defer close(c.done)
+	text, err := io.ReadAll(io.LimitReader(c.errors, 16<<10))
+	message := strings.TrimSpace(string(text))
+	switch {
+	case strings.Contains(message, "connection refused"):
+		c.fail(&RefusedConnectionError{Port: c.port})
+	case message != "":
+		// The sandbox is gone, or the runtime cannot forward: the link is of no
+		// use for any later connection either.
+		c.fail(errors.New(message))
+		c.broken()
+	case err != nil:
+		c.fail(err)
+	}
+}
+
+// fail ends the connection; the first problem is the one that Read tells.
+func (c *streamConn) fail(problem error) {
+	c.mu.Lock()
+	if c.problem == nil {
+		c.problem = problem
+	}
+	c.mu.Unlock()
+	_ = c.reset()
+}
+
+func (c *streamConn) reset() error {
+	var err error
+	c.closing.Do(func() {
+		// Reset ends both directions at once, and a Read that waits.
+		err = errors.Join(c.data.Reset(), c.errors.Reset())
+		c.forget()
+	})
+	return err
+}
+
+func (c *streamConn) why(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.problem != nil {
+		return c.problem
+	}
+	return err
+}
+
+// Read tells what went wrong instead of an end of file: the data stream ends
+// just before or after the words arrive on the error stream.
+func (c *streamConn) Read(p []byte) (int, error) {
+	n, err := c.data.Read(p)
+	if err == nil || n > 0 {
+		return n, err
+	}
+	select {
+	case <-c.done:
+	case <-time.After(100 * time.Millisecond):
+	}
+	return 0, c.why(err)
+}
+
+func (c *streamConn) Write(p []byte) (int, error) {
+	n, err := c.data.Write(p)
+	if err != nil {
+		err = c.why(err)
+	}
+	return n, err
+}
+
+// Close ends the connection, not the link.
+func (c *streamConn) Close() error {
+	_ = c.SetDeadline(time.Time{})
+	c.mu.Lock()
+	if c.problem == nil {
+		c.problem = net.ErrClosed
+	}
+	c.mu.Unlock()
+	err := c.reset()
+	<-c.done
+	return err
+}
+
+// SetDeadline sets both deadlines. A connection whose deadline has passed is
+// closed for good: a stream cannot be interrupted otherwise, and an HTTP
+// connection is of no use after it anyway.
+func (c *streamConn) SetDeadline(t time.Time) error {
+	c.setTimer(0, t)
+	c.setTimer(1, t)
+	return nil
+}
+
+// SetReadDeadline is as SetDeadline, for reading.
+func (c *streamConn) SetReadDeadline(t time.Time) error { c.setTimer(0, t); return nil }
+
+// SetWriteDeadline is as SetDeadline, for writing.
+func (c *streamConn) SetWriteDeadline(t time.Time) error { c.setTimer(1, t); return nil }
+
+func (c *streamConn) setTimer(i int, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timers[i] != nil {
+		c.timers[i].Stop()
+		c.timers[i] = nil
+	}
+	if !at.IsZero() {
+		c.timers[i] = time.AfterFunc(time.Until(at), func() { c.fail(os.ErrDeadlineExceeded) })
+	}
+}
+
+// LocalAddr and RemoteAddr name the port; there are no addresses.
+func (c *streamConn) LocalAddr() net.Addr  { return streamAddr(0) }
+func (c *streamConn) RemoteAddr() net.Addr { return streamAddr(c.port) }
+
+type streamAddr uint16
+
+func (streamAddr) Network() string  { return "portforward" }
+func (a streamAddr) String() string { return "pod:" + strconv.Itoa(int(a)) }
