@@ -8,7 +8,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 build: ## Build bin/kubectl-backlog
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-backlog ./cmd/kubectl-backlog
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/kubectl-backlog ./cmd/kubectl-backlog
 
 demo: ## The main job on this machine: real listeners, a bounded burst, and top --local
 	@test/demo/run.sh
