@@ -1,0 +1,351 @@
+package tui
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/charmbracelet/bubbles/cursor"
+	"github.com/charmbracelet/bubbles/help"
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/bubbles/textinput"
+	"github.com/charmbracelet/bubbles/viewport"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// page is what the screen shows.
+type page int
+
+const (
+	listPage page = iota
+	detailPage
+	helpPage
+)
+
+// app is the whole screen. Its fields change in Update only, by messages only.
+type app struct {
+	title  string
+	poller *poller
+	styles styles
+	keys   keyMap
+	help   help.Model
+	width  int
+	height int
+
+	// now is the newest time that a message brought along.
+	now   time.Time
+	polls uint64 // the number of the poll that is waited for
+	ticks uint64 // the number of the tick that is waited for
+
+	// live is the newest snapshot, shown what is on the screen: an older one
+	// while the screen is paused.
+	live, shown model.Snapshot
+	history     history
+	rows        map[string]row // of shown, by key
+	err         error
+	ended       bool
+	paused      time.Time // since when; zero when not
+
+	orders   []order
+	orderAt  int
+	reversed bool
+	sortedAt time.Time
+	all      []string // keys of all rows in order
+	visible  []string // those that the filter keeps
+
+	filter    textinput.Model
+	filtering bool
+
+	page     page
+	back     page // where the help page was opened from
+	selected string
+	touched  bool // the user has moved the selection
+	top      int  // first visible line of the list
+	detail   string
+	scroll   viewport.Model
+}
+
+func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
+	st := newStyles(r)
+	a := &app{
+		title: o.Title, poller: p, styles: st, keys: newKeys(), help: help.New(),
+		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
+		history: history{}, rows: map[string]row{}, orders: orders(), filter: textinput.New(),
+		scroll: viewport.New(80, 20),
+	}
+	a.help.Styles = st.help()
+	a.help.ShortSeparator = "  "
+	a.filter.Prompt = "filter: "
+	a.filter.PromptStyle, a.filter.TextStyle, a.filter.PlaceholderStyle = st.bold, st.plain, st.dim
+	a.filter.Cursor.Style, a.filter.Cursor.TextStyle = r.NewStyle(), r.NewStyle()
+	a.filter.Placeholder = "name, node, workload, listener or state"
+	a.filter.CharLimit = 100
+	// A blinking cursor would redraw the line for ever; pasting through the
+	// clipboard would start a program.
+	a.filter.Cursor.SetMode(cursor.CursorStatic)
+	a.filter.KeyMap.Paste.SetEnabled(false)
+	return a
+}
+
+// Init starts the first poll and the clock.
+func (a *app) Init() tea.Cmd {
+	return tea.Batch(a.poller.poll(a.polls, 0), a.poller.clock(a.ticks))
+}
+
+// Update takes one message in.
+func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		a.width, a.height = max(1, msg.Width), max(1, msg.Height)
+		a.filter.Width = max(1, a.width-20)
+	case clockMsg:
+		if msg.seq != a.ticks {
+			return a, nil
+		}
+		a.ticks++
+		a.setNow(msg.at)
+		a.layout()
+		return a, a.poller.clock(a.ticks)
+	case snapshotMsg:
+		return a, a.take(msg)
+	case tea.KeyMsg:
+		cmd := a.press(msg)
+		a.layout()
+		return a, cmd
+	}
+	a.layout()
+	return a, nil
+}
+
+func (a *app) setNow(t time.Time) {
+	if t.After(a.now) {
+		a.now = t
+	}
+}
+
+// viewNow is the time that ages are told by: it stands still while paused.
+func (a *app) viewNow() time.Time {
+	if !a.paused.IsZero() {
+		return a.paused
+	}
+	return a.now
+}
+
+// take shows what a poll brought and starts the next one.
+func (a *app) take(msg snapshotMsg) tea.Cmd {
+	if msg.seq != a.polls {
+		return nil // of a poll that nobody waits for any more
+	}
+	a.polls++
+	a.setNow(msg.at)
+	a.err = msg.err
+	if errors.Is(msg.err, io.EOF) {
+		a.err, a.ended = nil, true
+		return nil
+	}
+	if msg.err == nil {
+		a.live = msg.snapshot
+		a.history.add(msg.snapshot)
+		if a.paused.IsZero() {
+			a.show()
+		}
+	}
+	a.layout()
+	return a.poller.poll(a.polls, a.poller.pauseAfter(msg))
+}
+
+// show puts the newest snapshot on the screen.
+func (a *app) show() {
+	a.shown = a.live
+	a.rows = make(map[string]row, len(a.shown.Pods))
+	for _, p := range a.shown.Pods {
+		var points []point
+		if t := a.history[p.Key()]; t != nil {
+			points = t.points
+		}
+		r := newRow(p, points)
+		a.rows[r.key] = r
+	}
+	if a.now.Sub(a.sortedAt) >= resortAfter {
+		a.sort()
+		return
+	}
+	a.all = kept(a.all, a.rows)
+	a.sift()
+}
+
+// sort orders the rows anew.
+func (a *app) sort() {
+	a.all = sorted(a.rows, a.orders[a.orderAt], a.reversed)
+	a.sortedAt = a.now
+	a.sift()
+}
+
+// sift applies the filter and keeps the selection on its pod. A selection that
+// the user never moved stays on the first row, so that the worst pod is in sight.
+func (a *app) sift() {
+	before := a.index()
+	a.visible = a.visible[:0:0]
+	for _, key := range a.all {
+		if a.rows[key].matches(a.filter.Value()) {
+			a.visible = append(a.visible, key)
+		}
+	}
+	switch {
+	case len(a.visible) == 0:
+		a.selected = ""
+	case !a.touched:
+		a.selected = a.visible[0]
+	case a.index() < 0: // its pod is gone: the neighbour that took its place
+		a.selected = a.visible[min(max(0, before), len(a.visible)-1)]
+	}
+}
+
+// index is the selected row's place among the visible ones, -1 when it has none.
+func (a *app) index() int {
+	for i, key := range a.visible {
+		if key == a.selected {
+			return i
+		}
+	}
+	return -1
+}
+
+// press acts on a key.
+func (a *app) press(msg tea.KeyMsg) tea.Cmd {
+	switch {
+	case key.Matches(msg, a.keys.interrupt):
+		return tea.Interrupt
+	case key.Matches(msg, a.keys.suspend):
+		return tea.Suspend
+	case a.filtering:
+		return a.typeFilter(msg)
+	case key.Matches(msg, a.keys.quit):
+		return tea.Quit
+	case key.Matches(msg, a.keys.pause) && a.page != helpPage:
+		a.togglePause()
+	case key.Matches(msg, a.keys.help):
+		a.toggleHelp()
+	case a.page == listPage:
+		return a.pressInList(msg)
+	default:
+		a.pressInPage(msg)
+	}
+	return nil
+}
+
+func (a *app) togglePause() {
+	if a.paused.IsZero() {
+		a.paused = a.now
+		return
+	}
+	a.paused = time.Time{}
+	a.show()
+}
+
+func (a *app) toggleHelp() {
+	if a.page == helpPage {
+		a.page = a.back
+	} else {
+		a.back, a.page = a.page, helpPage
+	}
+	a.scroll.SetYOffset(0)
+}
+
+func (a *app) typeFilter(msg tea.KeyMsg) tea.Cmd {
+	switch {
+	case key.Matches(msg, a.keys.accept):
+		a.filtering = false
+		a.filter.Blur()
+	case key.Matches(msg, a.keys.abortion):
+		a.clearFilter()
+	case msg.Type == tea.KeyUp:
+		a.move(-1)
+	case msg.Type == tea.KeyDown:
+		a.move(1)
+	default:
+		a.filter, _ = a.filter.Update(msg)
+		a.sift()
+	}
+	return nil
+}
+
+func (a *app) clearFilter() {
+	a.filtering = false
+	a.filter.Blur()
+	a.filter.Reset()
+	a.sift()
+}
+
+func (a *app) pressInList(msg tea.KeyMsg) tea.Cmd {
+	k := a.keys
+	switch {
+	case key.Matches(msg, k.up):
+		a.move(-1)
+	case key.Matches(msg, k.down):
+		a.move(1)
+	case key.Matches(msg, k.pageUp):
+		a.move(-max(1, a.listHeight()-1))
+	case key.Matches(msg, k.pageDown):
+		a.move(max(1, a.listHeight()-1))
+	case key.Matches(msg, k.top):
+		a.move(-len(a.visible))
+	case key.Matches(msg, k.bottom):
+		a.move(len(a.visible))
+	case key.Matches(msg, k.open):
+		if a.selected != "" {
+			a.page, a.detail, a.touched = detailPage, a.selected, true
+			a.scroll.SetYOffset(0)
+		}
+	case key.Matches(msg, k.back):
+		a.clearFilter()
+	case key.Matches(msg, k.filter):
+		a.filtering = true
+		a.filter.Focus()
+		a.filter.CursorEnd()
+	case key.Matches(msg, k.sort):
+		a.orderAt = (a.orderAt + 1) % len(a.orders)
+		a.sort()
+	case key.Matches(msg, k.reverse):
+		a.reversed = !a.reversed
+		a.sort()
+	}
+	return nil
+}
+
+func (a *app) pressInPage(msg tea.KeyMsg) {
+	k := a.keys
+	switch {
+	case key.Matches(msg, k.back):
+		if a.page == helpPage {
+			a.page = a.back
+		} else {
+			a.page = listPage
+		}
+		a.scroll.SetYOffset(0)
+	case key.Matches(msg, k.up):
+		a.scroll.ScrollUp(1)
+	case key.Matches(msg, k.down):
+		a.scroll.ScrollDown(1)
+	case key.Matches(msg, k.pageUp):
+		a.scroll.PageUp()
+	case key.Matches(msg, k.pageDown):
+		a.scroll.PageDown()
+	case key.Matches(msg, k.top):
+		a.scroll.GotoTop()
+	case key.Matches(msg, k.bottom):
+		a.scroll.GotoBottom()
+	}
+}
+
+// move takes the selection some rows down, or up when n is negative.
+func (a *app) move(n int) {
+	a.touched = true
+	if len(a.visible) == 0 {
+		return
+	}
+	a.selected = a.visible[min(max(0, a.index()+n), len(a.visible)-1)]
+}

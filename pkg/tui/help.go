@@ -1,0 +1,69 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// helpLines explain the keys, the columns and the states.
+func (a *app) helpLines() []string {
+	st := a.styles
+	a.help.Width = a.width - 2
+	lines := []string{"", st.title.Render("Keys")}
+	for _, l := range strings.Split(a.help.FullHelpView(a.keys.list().FullHelp()), "\n") {
+		lines = append(lines, "  "+l)
+	}
+	lines = append(lines, "", st.title.Render("Columns"))
+	lines = a.terms(lines, [][2]string{
+		{"LISTENER", "the pod's worst listener: role and port, ×N for N sockets with SO_REUSEPORT"},
+		{"Q/LIMIT", "connections that wait to be accepted / the backlog in force, of the fullest socket; the kernel refuses at limit + 1"},
+		{"PEAK", "highest depth seen in the window; samples miss bursts, so it is a lower bound"},
+		{"OVF/s", "new overflows of this listener per second, over the window; * of the whole pod, since they cannot be told apart"},
+		{"60s", "the pod's overflow rate in the last minute; a gap is unknown"},
+		{"SINCE", "overflows of the pod since its network namespace began: history, no evidence by itself"},
+		{"ACC/s", "connections accepted per second in the pod"},
+		{"WRK", "the proxy's workers in force; 1≠4 means that 4 were asked for"},
+		{"BUSY", "share of the workers' time spent working"},
+		{"CFG", "ok, or ≠ when a setting in force is not the one asked for: the detail page says which and why"},
+		{"?  -", "could not be read; does not exist here. Neither is ever shown as 0"},
+	})
+	lines = append(lines, "", st.title.Render("States, worst first"))
+	for _, t := range stateTerms() {
+		lines = a.terms(lines, [][2]string{{string(t.state), t.means}})
+	}
+	return lines
+}
+
+func (a *app) terms(lines []string, terms [][2]string) []string {
+	const label = 12
+	for _, t := range terms {
+		for i, l := range wrap(t[1], a.width-label-3) {
+			head := ""
+			if i == 0 {
+				head = t[0]
+			}
+			lines = append(lines, "  "+a.styles.bold.Render(cell(head, label, false))+l)
+		}
+	}
+	return lines
+}
+
+type stateTerm struct {
+	state model.State
+	means string
+}
+
+func stateTerms() []stateTerm {
+	return []stateTerm{
+		{model.StateOverflowing, "connections were refused in the window: a queue was full"},
+		{model.StateFull, "a queue is at its limit, nothing was refused in the window yet"},
+		{model.StateStalled, "the runtime's metrics stand still while its clock moves"},
+		{model.StateSaturated, "the workers are busy nearly all the time"},
+		{model.StateDrift, "a setting in force is not the one asked for"},
+		{model.StateUnknown, "the queue could not be read"},
+		{model.StatePending, "the probe has not delivered yet"},
+		{model.StateOK, "none of these"},
+		{model.StateGone, "the pod was deleted or has finished"},
+	}
+}

@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+)
+
+// resortAfter is how long rows keep their places: a list that moves under the
+// eyes cannot be read.
+const resortAfter = 5 * time.Second
+
+// row is a pod as the list shows it.
+type row struct {
+	key      string
+	pod      model.Pod
+	state    model.State
+	why      string
+	listener model.Listener // the worst one; only when has is set
+	has      bool
+	rate     model.Value[float64] // the pod's overflows per second
+	points   []point
+}
+
+func newRow(p model.Pod, points []point) row {
+	r := row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows)}
+	r.state, r.why = p.Condition()
+	r.listener, r.has = render.Worst(p)
+	return r
+}
+
+func (r row) fill() float64 {
+	if !r.has {
+		return -1
+	}
+	fill, ok := render.Fill(r.listener.Worst())
+	if !ok {
+		return -1
+	}
+	return fill
+}
+
+// order is one way of sorting the rows.
+type order struct {
+	name    string
+	compare func(a, b row) int
+}
+
+// orders are all ways of sorting, in the order in which the key cycles through
+// them. Unknown figures come last.
+func orders() []order {
+	byRate := func(a, b row) int { return cmp.Compare(b.rate.Or(-1), a.rate.Or(-1)) }
+	return []order{
+		{"worst", func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.state.Rank(), b.state.Rank()), byRate(a, b))
+		}},
+		{"name", func(row, row) int { return 0 }},
+		{"overflows", func(a, b row) int {
+			return cmp.Or(byRate(a, b), cmp.Compare(b.pod.Counters.ListenOverflows.Or(-1), a.pod.Counters.ListenOverflows.Or(-1)))
+		}},
+		{"busy", func(a, b row) int {
+			return cmp.Compare(b.pod.Runtime.Window.Busy.Or(-1), a.pod.Runtime.Window.Busy.Or(-1))
+		}},
+		{"depth", func(a, b row) int { return cmp.Compare(b.fill(), a.fill()) }},
+	}
+}
+
+func byName(a, b row) int {
+	return cmp.Or(
+		strings.Compare(a.pod.Meta.Namespace, b.pod.Meta.Namespace),
+		strings.Compare(a.pod.Meta.Name, b.pod.Meta.Name),
+		strings.Compare(a.key, b.key),
+	)
+}
+
+// sorted gives the keys of the rows in order.
+func sorted(rows map[string]row, o order, reverse bool) []string {
+	list := make([]row, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b row) int {
+		c := cmp.Or(o.compare(a, b), byName(a, b))
+		if reverse {
+			return -c
+		}
+		return c
+	})
+	keys := make([]string, len(list))
+	for i, r := range list {
+		keys[i] = r.key
+	}
+	return keys
+}
+
+// kept gives the old order without the pods that are gone; new pods go to the
+// end, by name, until the rows are sorted the next time.
+func kept(old []string, rows map[string]row) []string {
+	keys := make([]string, 0, len(rows))
+	placed := make(map[string]bool, len(rows))
+	for _, key := range old {
+		if _, ok := rows[key]; ok {
+			keys = append(keys, key)
+			placed[key] = true
+		}
+	}
+	rest := make(map[string]row)
+	for key, r := range rows {
+		if !placed[key] {
+			rest[key] = r
+		}
+	}
+	return append(keys, sorted(rest, order{compare: func(row, row) int { return 0 }}, false)...)
+}
+
+// matches says whether a filter's words are all found in what names the pod:
+// namespace, name, node, workload, listeners, state.
+func (r row) matches(filter string) bool {
+	if strings.TrimSpace(filter) == "" {
+		return true
+	}
+	var b strings.Builder
+	p := r.pod
+	for _, s := range []string{
+		p.Meta.Namespace + "/" + p.Meta.Name, p.Node, p.Workload.Kind + "/" + p.Workload.Name,
+		string(r.state), string(p.Collection.Stage),
+	} {
+		b.WriteString(strings.ToLower(s))
+		b.WriteByte('\n')
+	}
+	for _, l := range p.Listeners {
+		b.WriteString(render.Listener(l))
+		b.WriteByte('\n')
+	}
+	hay := b.String()
+	for _, word := range strings.Fields(strings.ToLower(filter)) {
+		if !strings.Contains(hay, word) {
+			return false
+		}
+	}
+	return true
+}

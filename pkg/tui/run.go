@@ -1,0 +1,73 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+)
+
+// Run shows the screen until the user leaves it, which gives nil, or presses
+// ctrl-c, which gives ErrInterrupted, or ctx ends, which gives ctx's error. The
+// terminal is then as it was, and no call of the Source is under way.
+func Run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Interval <= 0 {
+		o.Interval = time.Second
+	}
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	polling, stop := context.WithCancel(ctx)
+	p := &poller{ctx: polling, source: o.Source, now: o.Now, interval: o.Interval}
+	program := tea.NewProgram(
+		newApp(o, p, renderer(o)),
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(),
+	)
+	_, err := program.Run()
+	stop()
+	p.wait()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, tea.ErrInterrupted):
+		return ErrInterrupted
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fmt.Errorf("drawing the screen: %w", err)
+}
+
+// renderer decides on colours for the output. Whether the background is dark was
+// asked by bubbletea when the program started; asking again while it reads the
+// keyboard would take the answer for keys.
+func renderer(o Options) *lipgloss.Renderer {
+	r := lipgloss.NewRenderer(o.Out)
+	r.SetHasDarkBackground(lipgloss.HasDarkBackground())
+	if o.NoColor {
+		r.SetColorProfile(termenv.Ascii)
+	}
+	return r
+}
+
+// poller is the screen's only way to the Source.
+type poller struct {
+	ctx      context.Context // the screen's life: every call of the Source ends with it
+	source   Source
+	now      func() time.Time
+	interval time.Duration
+	calls    sync.WaitGroup
+}
+
+func (p *poller) wait() { p.calls.Wait() }

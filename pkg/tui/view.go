@@ -1,0 +1,208 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+)
+
+// layout makes everything that scrolls agree with the size of the screen.
+func (a *app) layout() {
+	rows := a.listHeight()
+	a.top = min(a.top, max(0, len(a.visible)-rows))
+	if i := a.index(); i >= 0 && rows > 0 {
+		a.top = min(max(a.top, i-rows+1), i)
+	}
+	a.top = max(0, a.top)
+	if a.page == listPage {
+		return
+	}
+	a.scroll.Width = a.width
+	a.scroll.Height = max(0, a.height-len(a.header())-1)
+	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
+}
+
+// listHeight is how many rows the list has room for.
+func (a *app) listHeight() int { return max(0, a.height-len(a.header())-2) }
+
+// View draws the screen.
+func (a *app) View() string {
+	lines := a.header()
+	if a.page == listPage {
+		lines = append(lines, a.listLines()...)
+	} else {
+		lines = append(lines, strings.Split(a.scroll.View(), "\n")...)
+	}
+	for len(lines) < a.height-1 {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:max(0, a.height-1)], a.footer())
+	return fit(strings.Join(lines, "\n"), a.width, a.height)
+}
+
+// header says what is watched and how it stands, and what is wrong.
+func (a *app) header() []string {
+	st := a.styles
+	name := st.title.Render("kubectl backlog")
+	if t := render.Clean(a.title); t != "" {
+		name += "  " + st.bold.Render(t)
+	}
+	var right []string
+	if !a.paused.IsZero() {
+		right = append(right, st.warn.Render("PAUSED "+a.paused.UTC().Format("15:04:05Z")))
+	} else if lag := a.lag(); lag != "" {
+		right = append(right, st.dim.Render("lag "+lag))
+	}
+	right = append(right, a.now.UTC().Format("15:04:05Z"))
+	lines := []string{spread(name, strings.Join(right, "  "), a.width)}
+	if a.height >= 8 {
+		lines = append(lines, spread(a.counts(), a.total(), a.width))
+	}
+	if p := a.problem(); p != "" && a.height >= 6 {
+		lines = append(lines, p)
+	}
+	return lines
+}
+
+// counts tells how many pods are in which state, worst first.
+func (a *app) counts() string {
+	if len(a.shown.Pods) == 0 {
+		return a.styles.dim.Render("no pods yet")
+	}
+	n := map[model.State]int{}
+	for _, r := range a.rows {
+		n[r.state]++
+	}
+	parts := []string{plural(len(a.rows), "pod")}
+	for _, s := range states() {
+		if n[s] > 0 {
+			parts = append(parts, a.styles.state(s).Render(fmt.Sprintf("%d %s", n[s], s)))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+// states lists all states, worst first.
+func states() []model.State {
+	return []model.State{
+		model.StateOverflowing, model.StateFull, model.StateStalled, model.StateSaturated, model.StateDrift,
+		model.StateUnknown, model.StatePending, model.StateOK, model.StateGone,
+	}
+}
+
+// summary is counts without colour.
+func summary(s model.Snapshot) string {
+	n := map[model.State]int{}
+	for _, p := range s.Pods {
+		state, _ := p.Condition()
+		n[state]++
+	}
+	parts := []string{plural(len(s.Pods), "pod")}
+	for _, state := range states() {
+		if n[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[state], state))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// total adds up the overflow rates of the pods whose figures are current.
+func (a *app) total() string {
+	var sum float64
+	known := false
+	for _, r := range a.rows {
+		if f, ok := r.rate.Get(); ok && a.ageWord(r.pod) == "" {
+			sum, known = sum+f, true
+		}
+	}
+	if !known {
+		return ""
+	}
+	text := "ovf " + render.Rate(model.Known(sum)) + "/s"
+	if sum > 0 {
+		return a.styles.bad.Render(text)
+	}
+	return a.styles.dim.Render(text)
+}
+
+// lag is the age of the oldest figures among the pods whose frames arrive.
+func (a *app) lag() string {
+	worst := -1.0
+	for _, p := range a.shown.Pods {
+		if p.Collection.Stage == model.StageOK && !p.Sample.Arrived.IsZero() {
+			worst = max(worst, a.viewNow().Sub(p.Sample.Arrived).Seconds())
+		}
+	}
+	switch {
+	case worst < 0:
+		return ""
+	case worst < 60:
+		return fmt.Sprintf("%.1fs", worst)
+	default:
+		return render.Age(a.viewNow(), a.viewNow().Add(-secondsToDuration(worst)))
+	}
+}
+
+// problem is the one line for what is wrong with the whole run, with what to do.
+func (a *app) problem() string {
+	st := a.styles
+	line := func(text string) string { return cell(render.Clean(text), a.width, false) }
+	switch {
+	case a.err != nil:
+		next := "; trying again, q quits"
+		text := render.Clean("! " + a.err.Error())
+		if room := a.width - len(next); room > 20 {
+			text = strings.TrimRight(cell(text, min(room, len([]rune(text))), false), " ") + next
+		}
+		return st.bad.Render(cell(text, a.width, false))
+	case a.ended:
+		return st.dim.Render(line("the recording has ended; q quits"))
+	case len(a.shown.Problems) > 0:
+		text := a.shown.Problems[0]
+		if n := len(a.shown.Problems); n > 1 {
+			text = fmt.Sprintf("(%d problems) %s", n, text)
+		}
+		return st.warn.Render(line("! " + text))
+	case len(a.shown.Notes) > 0:
+		return st.dim.Render(line(a.shown.Notes[len(a.shown.Notes)-1]))
+	}
+	return ""
+}
+
+// footer names the keys, or takes the filter.
+func (a *app) footer() string {
+	if a.filtering {
+		found := a.styles.dim.Render(fmt.Sprintf("%d of %d", len(a.visible), len(a.all)))
+		return spread(a.filter.View(), found, a.width)
+	}
+	right := ""
+	set := a.keys.list()
+	switch a.page {
+	case listPage:
+		if rows := a.listHeight(); len(a.visible) > rows && rows > 0 {
+			right = fmt.Sprintf("%d-%d of %d", a.top+1, min(len(a.visible), a.top+rows), len(a.visible))
+		}
+		if f := a.filter.Value(); f != "" {
+			right = strings.TrimSpace("filter: " + render.Clean(f) + "  " + right)
+		}
+	case detailPage:
+		set = a.keys.detail()
+	case helpPage:
+		set = a.keys.helpPage()
+	}
+	if a.page != listPage && !(a.scroll.AtTop() && a.scroll.AtBottom()) {
+		right = fmt.Sprintf("%d%%", int(a.scroll.ScrollPercent()*100))
+	}
+	right = cell(right, min(len([]rune(right)), a.width/2), false)
+	a.help.Width = max(1, a.width-len([]rune(right))-2)
+	return spread(a.help.ShortHelpView(set.short), a.styles.dim.Render(right), a.width)
+}
