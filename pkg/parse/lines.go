@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -55,6 +56,17 @@ func shorten(s string, runes int) string {
 		runes--
 	}
 	return strings.Clone(s)
+}
+
+// harmless makes a message of a library fit for Msg: some repeat a byte of the
+// input as it is.
+func harmless(msg string) string {
+	return shorten(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, msg), maxErrorText)
 }
 
 // problems gathers the malformed lines of one text, a bounded number of them.

@@ -232,14 +232,14 @@ func (p *page) parse() *Metrics {
 		}
 		var where expfmt.ParseError
 		if !errors.As(err, &where) || where.Line < 1 || where.Line > len(lines) || restarts == maxRestarts {
-			p.add(lines[0], "", "page cannot be read any further ("+shorten(err.Error(), maxErrorText)+")")
+			p.add(lines[0], "", "page cannot be read any further ("+harmless(err.Error())+")")
 			break
 		}
 		var bad []byte
 		for range where.Line {
 			bad, text, _ = bytes.Cut(text, []byte("\n"))
 		}
-		p.add(lines[where.Line-1], string(bad), where.Msg)
+		p.add(lines[where.Line-1], string(bad), harmless(where.Msg))
 		lines = lines[where.Line:]
 	}
 	for _, f := range m.families {

@@ -90,7 +90,7 @@ func NstatJSON(text string) (map[string]int64, []error) {
 	p := problems{what: "nstat"}
 	var sources map[string]map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &sources); err != nil {
-		p.add(1, text, "not the JSON of nstat -j ("+shorten(err.Error(), maxErrorText)+")")
+		p.add(1, text, "not the JSON of nstat -j ("+harmless(err.Error())+")")
 		return nil, p.errors()
 	}
 	kernel, ok := sources["kernel"]
