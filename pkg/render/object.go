@@ -33,6 +33,9 @@ func Object(s model.Snapshot) *unstructured.UnstructuredList {
 	if len(s.Notes) > 0 {
 		list.Object["notes"] = cleanTree(stringList(s.Notes))
 	}
+	if len(s.Problems) > 0 {
+		list.Object["problems"] = cleanTree(stringList(s.Problems))
+	}
 	for _, p := range s.Pods {
 		list.Items = append(list.Items, *One(p))
 	}

@@ -243,11 +243,11 @@ func State(p model.Pod) string {
 	}
 }
 
-// Notes lists what went wrong or needs saying, one line each: about the run,
-// then about each pod that could not be read. They belong on stderr.
+// Notes lists what went wrong or needs saying, one line each: what was asked for
+// and could not be looked at, about the run, then about each pod that could not be read. They belong on stderr.
 func Notes(s model.Snapshot) []string {
 	var notes []string
-	for _, n := range s.Notes {
+	for _, n := range slices.Concat(s.Problems, s.Notes) {
 		notes = append(notes, Clean(n))
 	}
 	for _, p := range s.Pods {

@@ -45,6 +45,7 @@ type app struct {
 	live, shown model.Snapshot
 	history     history
 	rows        map[string]row // of shown, by key
+	spaces      bool           // the pods of shown are of more than one namespace
 	err         error
 	ended       bool
 	paused      time.Time // since when; zero when not
@@ -161,7 +162,9 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 func (a *app) show() {
 	a.shown = a.live
 	a.rows = make(map[string]row, len(a.shown.Pods))
+	a.spaces = false
 	for _, p := range a.shown.Pods {
+		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
 		var points []point
 		if t := a.history[p.Key()]; t != nil {
 			points = t.points

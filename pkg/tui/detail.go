@@ -244,43 +244,65 @@ func (d *detail) knobs() {
 	}
 	d.section("Configuration", "asked for, and in force")
 	for _, k := range d.pod.Knobs {
-		text := "asked " + render.Count(k.Asked) + ", in force " + render.Count(k.InForce)
-		style := d.styles.plain
-		switch {
-		case k.Differs():
-			text, style = text+"  ≠", d.styles.warn
-		case k.Asked.IsKnown() && k.InForce.IsKnown():
-			text += "  ok"
+		d.knob(k)
+	}
+}
+
+// drift is the settings that differ, alone.
+func (d *detail) drift() {
+	var differ []model.Knob
+	for _, k := range d.pod.Knobs {
+		if k.Differs() {
+			differ = append(differ, k)
 		}
-		if k.SeenBy != "" {
-			text += "  (seen by " + k.SeenBy + ")"
+	}
+	if len(differ) == 0 {
+		return
+	}
+	d.section("Configuration", "not as asked for")
+	for _, k := range differ {
+		d.knob(k)
+	}
+}
+
+// knob is one setting with the chain that led to it.
+func (d *detail) knob(k model.Knob) {
+	text := "asked " + render.Count(k.Asked) + ", in force " + render.Count(k.InForce)
+	style := d.styles.plain
+	switch {
+	case k.Differs():
+		text, style = text+"  ≠", d.styles.warn
+	case k.Asked.IsKnown() && k.InForce.IsKnown():
+		text += "  ok"
+	}
+	if k.SeenBy != "" {
+		text += "  (seen by " + k.SeenBy + ")"
+	}
+	d.field(render.Clean(k.Name), text, style)
+	for _, v := range []model.Value[int64]{k.Asked, k.InForce} {
+		if v.Reason() != "" {
+			d.field("", "unknown: "+v.Reason(), d.styles.dim)
 		}
-		d.field(render.Clean(k.Name), text, style)
-		for _, v := range []model.Value[int64]{k.Asked, k.InForce} {
-			if v.Reason() != "" {
-				d.field("", "unknown: "+v.Reason(), d.styles.dim)
-			}
+	}
+	for i, o := range k.Chain {
+		from := orElse(i == 0, "from ", "then ")
+		from += o.Where
+		if o.Name != "" {
+			from += " " + o.Name
 		}
-		for i, o := range k.Chain {
-			from := orElse(i == 0, "from ", "then ")
-			from += o.Where
-			if o.Name != "" {
-				from += " " + o.Name
-			}
-			if o.Value != "" {
-				from += " = " + o.Value
-			}
-			if o.Note != "" {
-				from += " (" + o.Note + ")"
-			}
-			d.field("", from, d.styles.dim)
+		if o.Value != "" {
+			from += " = " + o.Value
 		}
-		if k.Why != "" {
-			d.plain("", "why: "+k.Why)
+		if o.Note != "" {
+			from += " (" + o.Note + ")"
 		}
-		if k.Differs() && k.Remedy != (model.Remedy{}) {
-			d.plain("", strings.TrimSpace("set in: "+k.Remedy.Where+" "+k.Remedy.Name+" "+k.Remedy.Form))
-		}
+		d.field("", from, d.styles.dim)
+	}
+	if k.Why != "" {
+		d.plain("", "why: "+k.Why)
+	}
+	if k.Differs() && k.Remedy != (model.Remedy{}) {
+		d.plain("", strings.TrimSpace("set in: "+k.Remedy.Where+" "+k.Remedy.Name+" "+k.Remedy.Form))
 	}
 }
 

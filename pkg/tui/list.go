@@ -16,7 +16,9 @@ import (
 type column struct {
 	title string
 	width int
-	right bool
+	// narrow is the width on a screen of less than 100 columns; 0 is as width.
+	narrow int
+	right  bool
 	// from is the least width of the screen at which the column is shown.
 	from int
 	// queue columns are empty for a pod without queue figures: its stage or
@@ -34,13 +36,13 @@ const (
 )
 
 // columns are the list's columns right of the pod's name. At 80 columns a name
-// has 22 left, at 120 it has 26: room for DEPLOYMENT-HASH-SUFFIX of usual size.
+// has 24 left, at 120 it has 33: room for DEPLOYMENT-HASH-SUFFIX of usual size.
 func columns() []column {
 	return []column{
 		{title: "NODE", width: 14, from: 170, text: func(a *app, r row, width int) (string, lipgloss.Style) {
 			return middle(render.Clean(r.pod.Node), width), a.styles.dim
 		}},
-		{title: "LISTENER", width: 10, from: 50, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
+		{title: "LISTENER", width: 10, narrow: 9, from: 50, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return orElse(r.has, render.Listener(r.listener), a.nothing(r)), a.styles.plain
 		}},
 		{title: "Q/LIMIT", width: 9, right: true, queue: true, sort: "depth", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
@@ -61,7 +63,7 @@ func columns() []column {
 		{title: "PEAK", width: 5, right: true, from: 140, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return orElse(r.has, render.Short(r.listener.Window.Peak), a.nothing(r)), a.styles.plain
 		}},
-		{title: "OVF/s", width: 6, right: true, from: 56, queue: true, sort: "overflows", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
+		{title: "OVF/s", width: 6, narrow: 5, right: true, from: 56, queue: true, sort: "overflows", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return overflowRate(a, r)
 		}},
 		{title: "60s", width: 10, from: 90, queue: true, text: func(a *app, r row, width int) (string, lipgloss.Style) {
@@ -81,7 +83,7 @@ func columns() []column {
 		{title: "ACC/s", width: 5, right: true, from: 126, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return render.Rate(r.pod.Window.PerSecond(r.pod.Window.Accepted)), a.styles.plain
 		}},
-		{title: "WRK", width: 5, right: true, from: 67, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
+		{title: "WRK", width: 5, narrow: 4, right: true, from: 67, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			w := render.Workers(r.pod)
 			return w, orStyle(strings.Contains(w, "≠"), a.styles.warn, a.styles.plain)
 		}},
@@ -187,6 +189,9 @@ func (a *app) stateWord(r row) (string, lipgloss.Style) {
 // whyWord is what follows the state where there is room.
 func (a *app) whyWord(r row) string {
 	why := render.Clean(r.why)
+	if r.state == model.StateGone || r.state == model.StatePending || a.stageText(r) != "" {
+		return "" // the row says it already
+	}
 	if a.ageWord(r.pod) != "" {
 		why = strings.TrimSuffix("was "+string(r.state)+": "+why, ": ")
 		if m := render.Clean(r.pod.Collection.Message); m != "" {
@@ -208,6 +213,9 @@ func (a *app) place() (cols []placed, name, end int) {
 	used := markWidth
 	for _, c := range columns() {
 		if a.width >= c.from {
+			if a.width < 100 && c.narrow > 0 {
+				c.width = c.narrow
+			}
 			cols = append(cols, placed{column: c})
 			used += c.width + 1
 		}
@@ -228,10 +236,8 @@ func (a *app) place() (cols []placed, name, end int) {
 // podName is the pod's name, with its namespace where there is more than one.
 func (a *app) podName(p model.Pod) string {
 	name := render.Clean(p.Meta.Name)
-	for _, q := range a.shown.Pods {
-		if q.Meta.Namespace != p.Meta.Namespace {
-			return render.Clean(p.Meta.Namespace) + "/" + name
-		}
+	if a.spaces {
+		return render.Clean(p.Meta.Namespace) + "/" + name
 	}
 	return name
 }
@@ -247,7 +253,27 @@ func (a *app) listLines() []string {
 	for _, key := range a.visible[min(a.top, last):last] {
 		lines = append(lines, a.rowLine(a.rows[key], cols, name, end))
 	}
-	return lines
+	return append(lines, a.preview(a.listHeight()-len(a.visible))...)
+}
+
+// previewHeight is the least room that a preview is worth.
+const previewHeight = 9
+
+// preview fills room that the list leaves empty with the selected pod's
+// listeners and what is wrong with it.
+func (a *app) preview(room int) []string {
+	r, ok := a.rows[a.selected]
+	if !ok || room < previewHeight {
+		return nil
+	}
+	d := &detail{app: a, pod: r.pod, row: r}
+	d.headline()
+	d.listeners()
+	d.drift()
+	d.notes()
+	lines := append([]string{""}, a.styles.dim.Render(strings.Repeat("─", a.width)))
+	lines = append(lines, d.lines[1:]...)
+	return lines[:min(room, len(lines))]
 }
 
 func (a *app) emptyList() string {

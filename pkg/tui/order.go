@@ -33,6 +33,27 @@ func newRow(p model.Pod, points []point) row {
 	return r
 }
 
+// rank orders rows by how bad they are. Figures that no longer arrive prove
+// nothing: a pod that was well then ranks as unknown now.
+func (r row) rank() int {
+	rank := r.state.Rank()
+	switch r.pod.Collection.Stage {
+	case model.StageStale, model.StageEnded:
+		return min(rank, model.StateUnknown.Rank())
+	}
+	return rank
+}
+
+// label is the word that the row is counted under.
+func label(p model.Pod) model.State {
+	switch p.Collection.Stage {
+	case model.StageStale, model.StageEnded:
+		return model.State(p.Collection.Stage)
+	}
+	state, _ := p.Condition()
+	return state
+}
+
 func (r row) fill() float64 {
 	if !r.has {
 		return -1
@@ -56,7 +77,7 @@ func orders() []order {
 	byRate := func(a, b row) int { return cmp.Compare(b.rate.Or(-1), a.rate.Or(-1)) }
 	return []order{
 		{"worst", func(a, b row) int {
-			return cmp.Or(cmp.Compare(a.state.Rank(), b.state.Rank()), byRate(a, b))
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), byRate(a, b))
 		}},
 		{"name", func(row, row) int { return 0 }},
 		{"overflows", func(a, b row) int {

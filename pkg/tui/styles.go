@@ -38,7 +38,7 @@ func (s styles) state(state model.State) lipgloss.Style {
 	switch state {
 	case model.StateOverflowing, model.StateFull, model.StateStalled:
 		return s.bad
-	case model.StateSaturated, model.StateDrift:
+	case model.StateSaturated, model.StateDrift, model.State(model.StageStale), model.State(model.StageEnded):
 		return s.warn
 	case model.StateUnknown, model.StatePending:
 		return s.info

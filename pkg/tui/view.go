@@ -71,41 +71,45 @@ func (a *app) counts() string {
 	if len(a.shown.Pods) == 0 {
 		return a.styles.dim.Render("no pods yet")
 	}
-	n := map[model.State]int{}
-	for _, r := range a.rows {
-		n[r.state]++
-	}
-	parts := []string{plural(len(a.rows), "pod")}
-	for _, s := range states() {
-		if n[s] > 0 {
-			parts = append(parts, a.styles.state(s).Render(fmt.Sprintf("%d %s", n[s], s)))
-		}
+	parts := []string{plural(len(a.shown.Pods), "pod")}
+	for _, c := range count(a.shown) {
+		parts = append(parts, a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state)))
 	}
 	return strings.Join(parts, "  ")
-}
-
-// states lists all states, worst first.
-func states() []model.State {
-	return []model.State{
-		model.StateOverflowing, model.StateFull, model.StateStalled, model.StateSaturated, model.StateDrift,
-		model.StateUnknown, model.StatePending, model.StateOK, model.StateGone,
-	}
 }
 
 // summary is counts without colour.
 func summary(s model.Snapshot) string {
-	n := map[model.State]int{}
-	for _, p := range s.Pods {
-		state, _ := p.Condition()
-		n[state]++
-	}
 	parts := []string{plural(len(s.Pods), "pod")}
-	for _, state := range states() {
-		if n[state] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[state], state))
-		}
+	for _, c := range count(s) {
+		parts = append(parts, fmt.Sprintf("%d %s", c.n, c.state))
 	}
 	return strings.Join(parts, "  ")
+}
+
+type counted struct {
+	state model.State
+	n     int
+}
+
+// count tells how many pods there are of each state, worst first. Pods whose
+// figures no longer arrive are counted as that, not as what they were.
+func count(s model.Snapshot) []counted {
+	n := map[model.State]int{}
+	for _, p := range s.Pods {
+		n[label(p)]++
+	}
+	var found []counted
+	for _, state := range []model.State{
+		model.StateOverflowing, model.StateFull, model.StateStalled, model.StateSaturated, model.StateDrift,
+		model.StateUnknown, model.State(model.StageStale), model.State(model.StageEnded),
+		model.StatePending, model.StateOK, model.StateGone,
+	} {
+		if n[state] > 0 {
+			found = append(found, counted{state, n[state]})
+		}
+	}
+	return found
 }
 
 func plural(n int, what string) string {
@@ -172,7 +176,7 @@ func (a *app) problem() string {
 			text = fmt.Sprintf("(%d problems) %s", n, text)
 		}
 		return st.warn.Render(line("! " + text))
-	case len(a.shown.Notes) > 0:
+	case len(a.shown.Notes) > 0 && a.height >= 18:
 		return st.dim.Render(line(a.shown.Notes[len(a.shown.Notes)-1]))
 	}
 	return ""
