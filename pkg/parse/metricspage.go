@@ -57,7 +57,8 @@ type page struct {
 	clean []byte
 	// lines holds the line number on the page for each line of clean.
 	lines []int
-	// seen counts the sample lines, wanted or not.
+	// seen counts sample lines; of those that are not wanted only the first, which
+	// tells that this is a metrics page.
 	seen int
 	// first is the first line that is neither empty nor a comment.
 	first string
@@ -98,6 +99,9 @@ func (p *page) gather(r io.Reader, prefixes []string) error {
 		if in.torn {
 			// The figure may be torn too: 62 of 6282.
 			p.add(n, string(line), "page ends in the middle of a line")
+			continue
+		}
+		if p.seen > 0 && !wanted(line, prefixes) {
 			continue
 		}
 		sample, value, problem := cleanSample(line)

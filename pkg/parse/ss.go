@@ -63,7 +63,7 @@ func cutRow(text string) (row, rest string, lines int) {
 		return text, "", 1
 	}
 	if at := usersAt(text[:end]); at >= 0 {
-		if _, used, ok := parseUsers(text[at:]); ok && at+used > end {
+		if used, ok := scanUsers(text[at:], func(string, int, int) {}); ok && at+used > end {
 			after := strings.IndexByte(text[at+used:], '\n')
 			if after < 0 {
 				return text, "", strings.Count(text, "\n") + 1

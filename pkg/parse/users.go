@@ -35,41 +35,48 @@ func usersAt(row string) int {
 // names lie at least the 16 of `",pid=1,fd=2),("`, so the last possible end
 // within 15 bytes is the only right one.
 func parseUsers(text string) (owners []model.Owner, used int, ok bool) {
+	var before, name string // most often all holders have one name: keep it once
+	used, ok = scanUsers(text, func(raw string, pid, fd int) {
+		if len(owners) == 0 || raw != before {
+			before, name = raw, valid(raw)
+		}
+		owners = append(owners, model.Owner{Name: name, PID: pid, FD: fd})
+	})
+	return owners, used, ok
+}
+
+// scanUsers is parseUsers with the holders given one by one; the names are parts
+// of the text.
+func scanUsers(text string, give func(name string, pid, fd int)) (used int, ok bool) {
 	if !strings.HasPrefix(text, usersOpen) {
-		return nil, 0, false
+		return 0, false
 	}
 	at := len(usersOpen) - 1 // at the second parenthesis
-	for len(owners) < maxOwners {
+	for range maxOwners {
 		if !strings.HasPrefix(text[at:], `("`) {
-			return owners, at, false
+			return at, false
 		}
 		at += 2
-		owner, length := lastOwnerEnd(text[at:])
-		if length == 0 {
-			return owners, at, false
+		n := min(maxComm, len(text)-at)
+		for ; n >= 0; n-- { // the longest name that is possible
+			if pid, fd, length, ok := ownerEnd(text[at+n:]); ok {
+				give(text[at:at+n], pid, fd)
+				at += n + length
+				break
+			}
 		}
-		owners = append(owners, owner)
-		at += length
 		switch {
+		case n < 0:
+			return at, false
 		case strings.HasPrefix(text[at:], ","):
 			at++
 		case strings.HasPrefix(text[at:], ")"):
-			return owners, at + 1, true
+			return at + 1, true
 		default:
-			return owners, at, false
+			return at, false
 		}
 	}
-	return owners, at, false
-}
-
-// lastOwnerEnd reads NAME",pid=N,fd=N) with the longest name that is possible.
-func lastOwnerEnd(text string) (owner model.Owner, length int) {
-	for n := min(maxComm, len(text)); n >= 0; n-- {
-		if pid, fd, used, ok := ownerEnd(text[n:]); ok {
-			return model.Owner{Name: valid(text[:n]), PID: pid, FD: fd}, n + used
-		}
-	}
-	return model.Owner{}, 0
+	return at, false
 }
 
 // ownerEnd reads `",pid=N,fd=N)`; with -Z a security context stands between.
