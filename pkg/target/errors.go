@@ -68,17 +68,10 @@ func explanation(err error) string {
 	if !errors.As(err, &status) {
 		return err.Error()
 	}
-	message := status.Status().Message
-	switch {
-	case apierrors.IsUnauthorized(err):
+	if apierrors.IsUnauthorized(err) {
 		return "You must be logged in to the server (Unauthorized)"
-	case apierrors.IsBadRequest(err) && strings.Contains(message, "field label not supported"):
-		// Unable to find "/v1, Resource=pods" that match label selector "", field selector "a=b": field label not supported: a
-		if _, rest, ok := strings.Cut(message, `field selector "`); ok {
-			return `field selector "` + rest
-		}
 	}
-	return message
+	return status.Status().Message
 }
 
 // connectionFault is the innermost reason why a server could not be reached.

@@ -45,10 +45,6 @@ func TestExplain(t *testing.T) {
 			`deployments.apps "server" is forbidden: User "dev" cannot get resource "deployments" in API group "apps" in the namespace "shop"`,
 		},
 		{"not logged in", apierrors.NewUnauthorized("Unauthorized"), "You must be logged in to the server (Unauthorized)"},
-		{
-			"unknown field", apierrors.NewBadRequest(`Unable to find "/v1, Resource=pods" that match label selector "", field selector "a=b": field label not supported: a`),
-			`field selector "a=b": field label not supported: a`,
-		},
 		{"many lines and a terminal escape", errors.New("line one\n\tline \x1b[31mtwo\x00"), "line one line [31mtwo"},
 		{"endless", errors.New(strings.Repeat("x", 5000)), strings.Repeat("x", 1000) + "…"},
 	} {

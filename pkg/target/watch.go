@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -88,13 +89,23 @@ func (w *Watch) firstLists(ctx context.Context) error {
 		select {
 		case err := <-p.first:
 			if err != nil {
-				return Explain(err)
+				return p.explain(err)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+// explain adds the field selector to the refusal of an unknown field, which the
+// API server does not always name.
+func (p *partState) explain(err error) error {
+	const unknown = "field label not supported"
+	if _, fault, ok := strings.Cut(err.Error(), unknown); ok && p.fieldSelector != "" {
+		return &explained{text: oneLine(fmt.Sprintf("field selector %q: %s%s", p.fieldSelector, unknown, fault)), cause: err}
+	}
+	return Explain(err)
 }
 
 // Stop ends the watch and returns when all of it has ended.

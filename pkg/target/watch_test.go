@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +180,35 @@ func TestWatchThatExpired(t *testing.T) {
 	}
 	if len(w.Gone()) != 2 {
 		t.Errorf("gone: %q, want a and the first b", names(w.Gone()))
+	}
+}
+
+// An API server that restarts is an error for as long as it is away; then the
+// watch goes on where it stopped.
+func TestServerRestarts(t *testing.T) {
+	s, w := watchAll(t, pod("a", ""), pod("b", ""))
+	address := s.Listener.Addr().String()
+	_ = s.Config.Close() // listener first, or the watch would be back before it is closed
+	s.Close()
+	until(t, w, "an error", func() bool { return w.Err() != nil })
+	if got, want := w.Err().Error(), "connecting to http://"+address+": connection refused"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	s.deletePod("shop", "a")
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s}}
+	again.Start()
+	t.Cleanup(func() {
+		again.CloseClientConnections()
+		again.Close()
+	})
+	until(t, w, "what happened meanwhile", podsAre(w, "b"))
+	until(t, w, "no error", func() bool { return w.Err() == nil })
+	if got := names(w.Gone()); got != "a" {
+		t.Errorf("gone: %q", got)
 	}
 }
 
