@@ -114,13 +114,14 @@ our_pid() {
 alive() { our_pid "$1" >/dev/null; }
 
 # marked_pids prints every live process that was started for this cluster, however
-# it came to be: shims, plugins in mid-call, a build whose up.sh was killed.
+# it came to be: shims, plugins in mid-call, a build whose up.sh was killed. One with
+# another root folder belongs to a cluster in a chroot or container that we can see.
 marked_pids() {
 	local file pid stat
 	# The name is a whole, NUL-ended entry of the environment: no other folder matches.
 	grep -lzxF "$mark=$dir" /proc/[0-9]*/environ 2>/dev/null | while read -r file; do
 		pid=${file#/proc/} pid=${pid%/environ}
-		stat=$(proc_stat "$pid") && [ "${stat% *}" != Z ] && echo "$pid"
+		stat=$(proc_stat "$pid") && [ "${stat% *}" != Z ] && [ "/proc/$pid/root" -ef / ] && echo "$pid"
 	done || true
 }
 
@@ -144,7 +145,8 @@ container_pids() {
 # mounts prints the mount points below the state folder, deepest first.
 mounts() { awk -v p="$run/" 'index($5, p) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
 
-our_bridge() { [ "$(cat "/sys/class/net/$bridge/ifalias" 2>/dev/null)" = "$bridge_alias" ]; }
+# Asked of the kernel and not of /sys, which may be another network namespace's.
+our_bridge() { ip -o link show dev "$bridge" 2>/dev/null | grep -qF "alias $bridge_alias"; }
 
 # leftovers prints what of the cluster is still there, one thing a line.
 leftovers() {

@@ -73,7 +73,7 @@ nothing_left() {
 		# The same, found by other means.
 		grep -l "$run/containerd[.]sock" /proc/[0-9]*/cmdline 2>/dev/null || true
 		awk -v p="$dir/" 'index($5, p) == 1' /proc/self/mountinfo
-		[ ! -e "/sys/class/net/$bridge" ] || echo "interface $bridge"
+		ip -o link show dev "$bridge" 2>/dev/null || true
 		ss -Hltn "sport = :$api_port or sport = :$etcd_port or sport = :$kubelet_port"
 		[ ! -e "$run" ] || echo "folder $run"
 	)
@@ -166,6 +166,7 @@ refused_by_pod_security() {
 }
 
 check "up" up
+[ $failed = 0 ] || die "nothing can be tried without a cluster"
 check "what it prints last is the export" says "export KUBECONFIG=$kubeconfig" up
 pid=$(pid_of kube-apiserver)
 check "up again" up

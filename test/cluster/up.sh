@@ -220,7 +220,7 @@ make_bridge() {
 	local taken
 	taken=$(ip -4 -o addr show | awk '$4 ~ /^198\.1[89]\./ { print $2 " has " $4; exit }')
 	[ -z "$taken" ] || die "the interface $taken, but the cluster uses 198.18.0.0/15; remove it first"
-	[ ! -e /sys/class/net/$bridge ] || die "there is an interface $bridge that is not ours; the cluster needs the name"
+	! ip link show dev $bridge >/dev/null 2>&1 || die "there is an interface $bridge that is not ours; the cluster needs the name"
 	ip link add $bridge type bridge 2>"$log/bridge.log" || die "making the bridge $bridge: $(head -1 "$log/bridge.log") (a kernel without bridges, or no right to make one)"
 	ip link set $bridge alias $bridge_alias
 	# A bridge without an address of its own takes the lowest of its members',
@@ -518,7 +518,14 @@ trap 'exit 143' TERM HUP
 
 install_packages
 build_kube
-recipe=$(cat "$here"/{up.sh,lib.sh} "$here/../images/mkimage/image"/*.go | sha256sum | cut -c1-12)-$kube
+# What a running cluster was made by. If any of it has changed since, tests against
+# that cluster would say nothing about this checkout.
+recipe=$(
+	{
+		declare -f make_cgroup make_bridge make_certificates write_configs start_components pause_image
+		echo "$cgroup $bridge $node_ip $pod_range $service_range $api_port"
+	} | sha256sum | cut -c1-12
+)-$kube
 
 # The pieces that outlive a cluster are there. Is there a cluster, and is it this one?
 up=
