@@ -109,7 +109,7 @@ func (c configuration) explainBacklog(k model.Knob, w wanted, somaxconn model.Va
 		return w.drift
 	case asked > inForce && topKnown && inForce == top:
 		return "net.core.somaxconn of the pod is " + strconv.FormatInt(top, 10) + " and caps it"
-	case w.set && inForce == defaultBacklog && !versionKnown:
+	case inForce == defaultBacklog && !versionKnown:
 		return "proxies before " + proxyBacklogs + " ignore " + w.variable + ", and the version of this one is unknown"
 	case asked > inForce && topKnown && inForce < top:
 		return "the kernel takes net.core.somaxconn when listen() is called: it is " + strconv.FormatInt(top, 10) +
