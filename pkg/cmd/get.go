@@ -1,0 +1,254 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
+)
+
+const getExample = `  # Pods of a deployment: queue, overflows, workers, and what was asked for
+  kubectl backlog get -n shop deploy/server
+
+  # Every listener of one pod
+  kubectl backlog get server-6bf978ccb4-m2m2q -o wide
+
+  # The meshed pods of the namespace (all pods when none is meshed), as JSON
+  kubectl backlog get -o json
+
+  # All namespaces, and keep watching
+  kubectl backlog get -A -l app=server -w
+
+  # This machine, no cluster
+  kubectl backlog get --local`
+
+// getOptions are those of `get`.
+type getOptions struct {
+	selection
+	genericiooptions.IOStreams
+
+	output    *genericclioptions.PrintFlags
+	watch     bool
+	noHeaders bool
+	timeout   time.Duration
+
+	// printer is nil for tables.
+	printer printers.ResourcePrinter
+	wide    bool
+	// openSource is a hook for tests.
+	openSource func(context.Context) (source.Source, error)
+}
+
+func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
+	o.openSource = o.open
+	c := &cobra.Command{
+		Use:     "get [POD | TYPE/NAME]...",
+		Short:   "Print queues, drops and workers of pods once, or with -w again and again",
+		Example: getExample,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.complete(args); err != nil {
+				return err
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return o.run(c.Context())
+		},
+	}
+	o.addFlags(c)
+	f := c.Flags()
+	f.StringVarP(o.output.OutputFormat, "output", "o", "", "Output format: wide (a row per listener), json, yaml, name, jsonpath=..., go-template=..., and kubectl's others")
+	o.output.JSONYamlPrintFlags.AddFlags(c)
+	o.output.TemplatePrinterFlags.AddFlags(c)
+	f.BoolVarP(&o.watch, "watch", "w", false, "After the first table, print the rows that change")
+	f.BoolVar(&o.noHeaders, "no-headers", false, "Print no header line")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
+	return c
+}
+
+func (o *getOptions) validate() error {
+	if err := o.selection.validate(); err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
+		return usageError{fmt.Errorf("--timeout must be positive")}
+	}
+	switch *o.output.OutputFormat {
+	case "":
+		// Templates may be given by their own flags alone.
+		if o.output.TemplatePrinterFlags.TemplateArgument == nil || *o.output.TemplatePrinterFlags.TemplateArgument == "" {
+			return nil
+		}
+	case "wide":
+		o.wide = true
+		return nil
+	}
+	printer, err := o.output.ToPrinter()
+	if err != nil {
+		return usageError{err}
+	}
+	o.printer = printer
+	return nil
+}
+
+func (o *getOptions) run(ctx context.Context) error {
+	// Looking more often than a frame comes costs nothing but this process's
+	// time, and shows the first figures as soon as they are there.
+	window := o.window
+	o.interval = 100 * time.Millisecond
+	src, err := o.openSource(ctx)
+	if err != nil {
+		return o.empty(err)
+	}
+	defer src.Close()
+
+	progress := newProgress(o.ErrOut, o.now, o.timeout)
+	first, err := o.until(ctx, src, o.timeout, func(s model.Snapshot) bool {
+		progress.show(s)
+		return settled(s)
+	})
+	progress.done()
+	if err != nil {
+		return err
+	}
+	out := o.newOutput()
+	if window > 0 {
+		live := out.preview(first)
+		// A few seconds more than the window: the proxy's figures come in whole
+		// seconds, and the window starts at the first one seen.
+		first, err = o.until(ctx, src, window+3*time.Second, func(s model.Snapshot) bool { return measured(s, window) })
+		if err != nil {
+			return err
+		}
+		out.replace(live)
+	}
+	if err := out.print(first); err != nil {
+		return err
+	}
+	failed := o.reportFailures(first)
+	if o.watch {
+		return out.follow(ctx, src, first, max(window, time.Second))
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// until takes snapshots until one satisfies done or the time is over, and gives
+// the last one. Running out of time is no error: the rows say what is missing.
+func (o *getOptions) until(ctx context.Context, src source.Source, limit time.Duration, done func(model.Snapshot) bool) (model.Snapshot, error) {
+	end := o.now().Add(limit)
+	for {
+		s, err := src.Next(ctx)
+		if err != nil {
+			return s, err
+		}
+		if done(s) || o.now().After(end) {
+			return s, nil
+		}
+	}
+}
+
+// settled says whether every pod has its absolute figures, or never will.
+func settled(s model.Snapshot) bool {
+	for _, p := range s.Pods {
+		switch p.Collection.Stage {
+		case model.StageAsking, model.StagePulling, model.StageStarting, model.StageWaiting:
+			return false
+		}
+		if waitsForMetrics(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsForMetrics says whether the first page of a running proxy is on its way.
+func waitsForMetrics(p model.Pod) bool {
+	return p.Proxy.Adapter != "" && p.Collection.Stage == model.StageOK &&
+		p.Runtime.Clock.Reason() == source.ReasonNoMetricsYet
+}
+
+// measured says whether every pod that gives figures has them for the window.
+func measured(s model.Snapshot, window time.Duration) bool {
+	for _, p := range s.Pods {
+		if p.Collection.Stage != model.StageOK || p.HostNetwork {
+			continue
+		}
+		// Frames are a second apart, a little more under load.
+		if p.Window.Seconds.Or(0) < window.Seconds()-0.2 {
+			return false
+		}
+		if p.Runtime.Workers.IsKnown() && p.Runtime.Window.Stalled.Or(0) < model.StallSeconds &&
+			p.Runtime.Window.Seconds.Or(0) < window.Seconds()-0.2 {
+			return false
+		}
+	}
+	return true
+}
+
+// reportFailures tells on stderr what could not be read, and whether anything
+// could not.
+func (o *getOptions) reportFailures(s model.Snapshot) bool {
+	failed := false
+	finished := 0
+	for _, note := range s.Notes {
+		o.note(note)
+	}
+	for _, problem := range s.Problems {
+		failed = true
+		o.note(problem)
+	}
+	for _, p := range s.Pods {
+		c := p.Collection
+		switch {
+		case c.Stage == model.StageGone && len(o.args) == 0:
+			finished++
+		case p.HostNetwork:
+			o.note(fmt.Sprintf("pod %s/%s: %s", p.Meta.Namespace, p.Meta.Name, model.ReasonHostNetwork))
+		case c.Stage == model.StageFailed || c.Stage == model.StageGone || c.Stage == model.StageEnded:
+			failed = true
+			o.note(fmt.Sprintf("pod %s: %s", podName(p), c.Message))
+		case c.Stage != model.StageOK && c.Stage != model.StageStale:
+			failed = true
+			o.note(fmt.Sprintf("pod %s: no figures within %s (%s) %s", podName(p), o.timeout, c.Stage, c.Message))
+		case c.Metrics != "":
+			o.note(fmt.Sprintf("pod %s: workers and busy ratio are unknown: %s", podName(p), c.Metrics))
+		}
+	}
+	if finished > 0 {
+		o.note(fmt.Sprintf("%d finished pods left out", finished))
+	}
+	return failed
+}
+
+func podName(p model.Pod) string {
+	if p.Meta.Namespace == "" {
+		return p.Meta.Name
+	}
+	return p.Meta.Namespace + "/" + p.Meta.Name
+}
+
+func (o *getOptions) note(text string) {
+	fmt.Fprintf(o.ErrOut, "%s\n", render.Clean(text))
+}
+
+func (o *getOptions) newOutput() *getOutput {
+	return &getOutput{
+		out: o.Out, printer: o.printer, now: o.now,
+		table:        render.TableOptions{Namespaces: o.allNamespaces, Wide: o.wide || o.local, NoHeaders: o.noHeaders},
+		single:       len(o.args) == 1 && !o.watch,
+		jsonLines:    *o.output.OutputFormat == "json",
+		dropFinished: len(o.args) == 0,
+	}
+}

@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/tui"
+)
+
+const topExample = `  # Watch the pods of a deployment: who refuses connections, and whose workers are full
+  kubectl backlog top -n shop deploy/server
+
+  # Everything that is meshed in the namespace
+  kubectl backlog top
+
+  # This machine, no cluster
+  kubectl backlog top --local
+
+  # Not on a terminal: ten tables, one every two seconds
+  kubectl backlog top deploy/server --interval 2s --count 10 | tee incident.txt`
+
+// topOptions are those of `top`.
+type topOptions struct {
+	selection
+	genericiooptions.IOStreams
+	count      int
+	openSource func(context.Context) (source.Source, error)
+}
+
+func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
+	o := &topOptions{selection: newSelection(flags), IOStreams: streams}
+	o.window = 10 * time.Second
+	o.openSource = o.open
+	c := &cobra.Command{
+		Use:     "top [POD | TYPE/NAME]...",
+		Short:   "Watch queues, drops and workers of pods on a screen",
+		Long:    "Watch queues, drops and workers of pods: a screen on a terminal, a repeated table otherwise.",
+		Example: topExample,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.complete(args); err != nil {
+				return err
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return o.run(c.Context())
+		},
+	}
+	o.addFlags(c)
+	c.Flags().DurationVar(&o.interval, "interval", o.interval, "Time between two looks; probes take one a second")
+	c.Flags().IntVar(&o.count, "count", 0, "Without a terminal: how many tables to print (0 goes on until interrupted)")
+	return c
+}
+
+func (o *topOptions) validate() error {
+	if err := o.selection.validate(); err != nil {
+		return err
+	}
+	switch {
+	case o.interval < 200*time.Millisecond || o.interval > time.Minute:
+		return usageError{fmt.Errorf("--interval must be between 200ms and 1m")}
+	case o.count < 0:
+		return usageError{fmt.Errorf("--count must not be negative")}
+	}
+	return nil
+}
+
+func (o *topOptions) run(ctx context.Context) error {
+	src, err := o.openSource(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if _, _, terminal := terminalSize(o.Out); !terminal {
+		return tui.Repeat(ctx, src, o.Out, tui.RepeatOptions{
+			Count: o.count, Namespaces: o.allNamespaces, Wide: o.local, Notes: o.ErrOut,
+		})
+	}
+	return tui.Run(ctx, tui.Options{
+		Source: src, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
+	})
+}
+
+// noPods turns "nothing found" into kubectl's behaviour: a note on stderr, and
+// an error only when something was named.
+func (o *getOptions) empty(err error) error {
+	var none *target.NoPodsError
+	if errors.As(err, &none) && len(o.args) == 0 {
+		o.note(none.Error())
+		return nil
+	}
+	return err
+}

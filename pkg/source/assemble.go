@@ -1,0 +1,109 @@
+package source
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/plugins"
+)
+
+// metricsOldAfter is when the last page of metrics is too old to be shown as
+// the present.
+const metricsOldAfter = 5 * time.Second
+
+// ReasonNoMetricsYet is why a proxy's figures are unknown until its first page
+// was read.
+const ReasonNoMetricsYet = "no metrics read yet"
+
+// snapshot gathers what is known of the pod now.
+func (f *follower) snapshot() model.Pod {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.opt.Now()
+	p := describePod(f.pod)
+	if f.opt.Workload != nil {
+		p.Workload = f.opt.Workload(f.pod)
+	}
+	p.Collection = model.Collection{
+		Via: model.ViaProbe, Stage: f.stage, Message: f.message, Probe: f.probe, Metrics: f.problem,
+	}
+	f.history.fill(&p)
+	if f.stage == model.StageOK && now.Sub(p.Sample.Arrived) > StaleAfter {
+		p.Collection.Stage = model.StageStale
+		p.Collection.Message = "no new frame since " + p.Sample.Arrived.UTC().Format("15:04:05Z")
+	}
+	if p.HostNetwork {
+		p.Notes = append(p.Notes, model.ReasonHostNetwork+" (no probe was added)")
+	}
+	f.fillProxy(&p, now)
+	if p.Collection.Stage == model.StageFailed && p.Runtime.Workers.IsKnown() {
+		p.Collection.Via = model.ViaMetrics
+	}
+	return p
+}
+
+// fillProxy adds what the adapter knows.
+func (f *follower) fillProxy(p *model.Pod, now time.Time) {
+	for i := range p.Listeners {
+		p.Listeners[i].Role = model.RoleApp
+	}
+	p.Runtime = f.runtime(now)
+	if f.adapter == nil {
+		return
+	}
+	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version}
+	if teller, ok := f.adapter.(plugins.RoleTeller); ok {
+		roles := teller.Roles(f.pod)
+		for i, l := range p.Listeners {
+			if role, ok := roles[l.Port]; ok {
+				p.Listeners[i].Role = role
+			}
+		}
+	}
+	if c, ok := f.adapter.(plugins.Configurer); ok {
+		p.Knobs = c.Knobs(f.pod, f.nodeCPUs, *p)
+	}
+}
+
+// runtime is the newest reading with its window, or unknown with the reason:
+// old figures are never carried forward.
+func (f *follower) runtime(now time.Time) model.Runtime {
+	reason := ""
+	switch n := len(f.history.readings); {
+	case f.adapter == nil:
+		reason = "no proxy that reports its workers was recognised in this pod"
+	case n == 0 && f.problem != "":
+		reason = f.problem
+	case n == 0:
+		reason = ReasonNoMetricsYet
+	case now.Sub(f.read) > metricsOldAfter && f.problem != "":
+		reason = f.problem
+	case now.Sub(f.read) > metricsOldAfter:
+		reason = "the last metrics are of " + f.read.UTC().Format("15:04:05Z")
+	default:
+		r := f.history.readings[n-1]
+		r.Window = model.BusyWindow(f.history.readings, f.opt.Window.Seconds())
+		return r
+	}
+	return model.UnknownRuntime(reason)
+}
+
+// describePod takes what the pod object itself says.
+func describePod(pod *corev1.Pod) model.Pod {
+	p := model.Pod{
+		Meta: model.Meta{
+			Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID), Created: pod.CreationTimestamp.UTC(),
+		},
+		Node:        pod.Spec.NodeName,
+		Phase:       string(pod.Status.Phase),
+		HostNetwork: pod.Spec.HostNetwork,
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			p.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	return p
+}

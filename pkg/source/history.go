@@ -1,0 +1,120 @@
+package source
+
+import (
+	"time"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
+)
+
+// history keeps the newest frames and metric readings of one pod, as far back
+// as a window reaches.
+type history struct {
+	window   time.Duration
+	frames   []frame
+	readings []model.Runtime
+}
+
+// frame is one sample of a pod's queues.
+type frame struct {
+	sample    model.Sample
+	listeners []model.Listener
+	counters  model.Counters
+	warnings  []error
+	read      bool
+}
+
+// addFrame keeps a frame and forgets those that no window reaches any more. A
+// frame of another sandbox, or whose clock went back, starts the history afresh.
+func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
+	next := frame{
+		sample:    model.Sample{Seq: f.Seq, Uptime: f.Uptime, Arrived: arrived, Sandbox: sandbox},
+		listeners: model.GroupSockets(f.Sockets),
+		counters:  f.Counters,
+		warnings:  f.Warnings,
+		read:      f.SocketsRead,
+	}
+	if n := len(h.frames); n > 0 {
+		last := h.frames[n-1].sample
+		if last.Sandbox != sandbox || f.Uptime.Or(0) < last.Uptime.Or(0) {
+			h.frames = h.frames[:0]
+		}
+	}
+	h.frames = append(h.frames, next)
+	// One frame more than the window, so that there is one at or before its start.
+	keep := 0
+	for keep+1 < len(h.frames) && next.sample.Uptime.Or(0)-h.frames[keep+1].sample.Uptime.Or(0) >= h.window.Seconds() {
+		keep++
+	}
+	h.frames = trim(h.frames, keep)
+}
+
+// addReading keeps a reading of the proxy's metrics.
+func (h *history) addReading(r model.Runtime) {
+	h.readings = append(h.readings, r)
+	// A window begins at an observed refresh, which needs the reading before it:
+	// keep a few seconds more than the window.
+	reach := h.window.Seconds() + 4
+	keep := 0
+	for keep+2 < len(h.readings) && r.Clock.Or(0)-h.readings[keep+1].Clock.Or(0) >= reach {
+		keep++
+	}
+	const most = 512
+	keep = max(keep, len(h.readings)-most)
+	h.readings = trim(h.readings, keep)
+}
+
+// trim forgets the first n elements without growing the backing array for ever.
+func trim[T any](s []T, n int) []T {
+	if n <= 0 {
+		return s
+	}
+	kept := copy(s, s[n:])
+	clear(s[kept:])
+	return s[:kept]
+}
+
+// fill puts the newest frame and the window up to it into p.
+func (h *history) fill(p *model.Pod) {
+	if len(h.frames) == 0 {
+		*p = model.NoWindow(*p, "no frame yet")
+		return
+	}
+	newest := h.frames[len(h.frames)-1]
+	p.Sample, p.Counters = newest.sample, newest.counters
+	p.Listeners = append([]model.Listener(nil), newest.listeners...)
+	for _, w := range newest.warnings {
+		p.Notes = append(p.Notes, w.Error())
+	}
+	oldest := h.frames[0]
+	prev := model.Pod{Sample: oldest.sample, Listeners: oldest.listeners, Counters: oldest.counters}
+	*p = model.Diff(prev, *p)
+	for i := range p.Listeners {
+		for _, f := range h.frames {
+			p.Listeners[i].Window.Peak = higher(p.Listeners[i].Window.Peak, depthOf(f.listeners, p.Listeners[i]))
+		}
+	}
+}
+
+// depthOf is the depth of the fullest socket of a listener in an older frame.
+func depthOf(listeners []model.Listener, l model.Listener) model.Value[int64] {
+	best := model.Unknown[int64]("not listening then")
+	for _, o := range listeners {
+		if o.Address != l.Address || o.Port != l.Port || o.Interface != l.Interface {
+			continue
+		}
+		for _, s := range o.Sockets {
+			best = higher(best, s.Depth)
+		}
+	}
+	return best
+}
+
+func higher(a, b model.Value[int64]) model.Value[int64] {
+	if !a.IsKnown() || b.Or(-1) > a.Or(-1) {
+		if b.IsKnown() {
+			return b
+		}
+	}
+	return a
+}

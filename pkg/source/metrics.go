@@ -1,0 +1,80 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
+	"github.com/kubectl-backlog/kubectl-backlog/plugins"
+)
+
+// metricsTry is how long one scrape may take; a saturated proxy answered within
+// 300 ms, one starved of CPU too.
+const metricsTry = 2 * time.Second
+
+// followMetrics reads the proxy's metrics over one kept connection. A stalled
+// runtime answers only connections that it already has, so a scrape that fails
+// is a finding of its own and is told as such.
+func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
+	reader, ok := f.adapter.(plugins.RuntimeReader)
+	if !ok {
+		return
+	}
+	pages := f.opt.Pages(f.current(), endpoint.Port)
+	defer pages.Close()
+	var p pace
+	for {
+		asked := f.opt.Now()
+		runtime, version, err := scrape(ctx, pages, endpoint.Metrics, reader)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := time.Second
+		f.mu.Lock()
+		if err != nil {
+			f.problem = err.Error()
+		} else {
+			f.problem, f.read, f.version = "", asked, version
+			f.history.addReading(runtime)
+			wait = p.next(runtime, asked)
+		}
+		f.mu.Unlock()
+		timer := time.NewTimer(max(0, wait-f.opt.Now().Sub(asked)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+func scrape(ctx context.Context, pages Pages, path string, reader plugins.RuntimeReader) (model.Runtime, model.Value[string], error) {
+	ctx, cancel := context.WithTimeout(ctx, metricsTry)
+	defer cancel()
+	none := model.Unknown[string]("no metrics read")
+	answer, err := pages.Get(ctx, path)
+	if err != nil {
+		return model.Runtime{}, none, err
+	}
+	if answer.Status != http.StatusOK {
+		return model.Runtime{}, none, fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))
+	}
+	page, err := parse.ReadMetricsOnly(bytes.NewReader(answer.Body), metricNames...)
+	if page == nil || page.Len() == 0 {
+		if err == nil {
+			err = fmt.Errorf("the page has none of the figures of a proxy's runtime")
+		}
+		return model.Runtime{}, none, fmt.Errorf("reading %s: %w", path, err)
+	}
+	runtime, version := reader.Runtime(page)
+	return runtime, version, nil
+}
+
+// metricNames are the prefixes of all samples that an adapter reads: a page of
+// a busy proxy has tens of thousands of others.
+var metricNames = []string{"tokio_rt_", "process_", "proxy_build_info"}
