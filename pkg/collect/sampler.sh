@@ -2,7 +2,7 @@
 # network namespace, and with a target the state of its threads. It prints one
 # frame a second to its log and ends by itself.
 #
-# BACKLOG_PROBE_TTL     seconds until it ends; 0 or empty: never
+# BACKLOG_PROBE_TTL     seconds until it ends, in whole ones; 0 or empty: never
 # BACKLOG_PROBE_TARGET  process whose threads are shown; empty: none
 #
 # Needs sh, cat and sleep; ss and nstat are used where they exist.
@@ -136,7 +136,7 @@ seq=0
 while :; do
 	# Read at once, at the start of the frame: rates come from this clock.
 	read -r up rest </proc/uptime
-	if [ "$ttl" -gt 0 ] && [ "$((${up%%.*} - start))" -ge "$ttl" ]; then
+	if [ "$ttl" -gt 0 ] && [ "$((${up%%.*} - start))" -gt "$ttl" ]; then
 		echo '==backlog-probe/1 end reason=ttl=='
 		exit 0
 	fi
