@@ -5,7 +5,8 @@
 # usage: build.sh [OUTDIR [NAME...]]
 #   NAME is an image (tools noss tokioproxy load; all of them when none is named), which
 #   becomes OUTDIR/NAME.tar with the tag docker.io/local/NAME:1, or a program (bin/badserver
-#   bin/burst bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/….
+#   bin/burst bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/…, or cargo-test, which
+#   runs the tests of tokioproxy with what is already built for it.
 #   OUTDIR defaults to the folder that test/cluster/up.sh loads images from.
 #
 # What is up to date stays untouched: each result carries a hash of all that went into it.
@@ -33,7 +34,7 @@ check_tools() {
 	local missing=() need=() name
 	for name; do
 		case $name in
-		bin/tokioproxy) need+=(cargo) ;;
+		bin/tokioproxy | cargo-test) need+=(cargo) ;;
 		bin/*) need+=(go) ;;
 		tokioproxy) need+=(cargo go) ;;
 		tools) need+=(go busybox ss nstat) ;;
@@ -107,16 +108,22 @@ go_program() {
 	made "$out" "$want"
 }
 
+# cargo_here COMMAND... runs cargo for this machine's own target, named because proc
+# macros cannot be built statically without. It reads .cargo/config.toml from the folder
+# that it is started in.
+cargo_here() {
+	target=$(rustc -vV | sed -n 's/^host: //p')
+	env -C "$here/tokioproxy" cargo "$@" --release --locked --target "$target" --target-dir "$state/cargo"
+}
+
 cargo_program() {
 	local out=$bin/tokioproxy source=$here/tokioproxy target rust want
 	rust=$(cd "$source" && rustc -vV)
-	target=$(sed -n 's/^host: //p' <<<"$rust")
 	want=$(key "$rust" "$source/src" "$source/.cargo" "$source/Cargo.toml" "$source/Cargo.lock")
 	keys[tokioproxy]=$want
 	fresh "$out" "$want" && return
 	say "building tokioproxy: about a minute the first time"
-	# Cargo reads .cargo/config.toml from the folder that it is started in.
-	logged tokioproxy env -C "$source" cargo build --release --locked --target "$target" --target-dir "$state/cargo"
+	logged tokioproxy cargo_here build
 	cp "$state/cargo/$target/release/tokioproxy" "$out.new"
 	is_static "$out.new" || die "building tokioproxy: the result is not static, so it cannot run in an image of its own"
 	made "$out" "$want"
@@ -152,6 +159,7 @@ image() {
 build_one() {
 	case $1 in
 	bin/*) program "${1#bin/}" ;;
+	cargo-test) cargo_here test ;;
 	tools) image tools "" -cmd /bin/sh -busybox "$busybox" \
 		"$(find_tool ss)=usr/bin/ss" "$(find_tool nstat)=usr/bin/nstat" ;;
 	noss) image noss "" -cmd /bin/sh -busybox "$busybox" ;;
@@ -159,7 +167,7 @@ build_one() {
 	tokioproxy) image tokioproxy tokioproxy -cmd /tokioproxy -user 2102:2102 "$bin/tokioproxy=tokioproxy" ;;
 	load) image load "badserver burst fortio" -cmd /bin/sh -busybox "$busybox" \
 		"$bin/fortio=usr/bin/fortio" "$bin/burst=usr/bin/burst" "$bin/badserver=usr/bin/badserver" ;;
-	*) die "no image is called $1: take tools, noss, tokioproxy, load, or bin/PROGRAM" ;;
+	*) die "no image is called $1: take tools, noss, tokioproxy, load, bin/PROGRAM, or cargo-test" ;;
 	esac
 }
 
