@@ -45,7 +45,8 @@ type app struct {
 	live, shown model.Snapshot
 	history     history
 	rows        map[string]row // of shown, by key
-	spaces      bool           // the pods of shown are of more than one namespace
+	counted     []counted
+	spaces      bool // the pods of shown are of more than one namespace
 	err         error
 	ended       bool
 	paused      time.Time // since when; zero when not
@@ -113,9 +114,12 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case snapshotMsg:
 		return a, a.take(msg)
 	case tea.KeyMsg:
-		cmd := a.press(msg)
+		var cmds []tea.Cmd
+		for _, k := range single(msg) {
+			cmds = append(cmds, a.press(k))
+		}
 		a.layout()
-		return a, cmd
+		return a, tea.Batch(cmds...)
 	}
 	a.layout()
 	return a, nil
@@ -162,7 +166,7 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 func (a *app) show() {
 	a.shown = a.live
 	a.rows = make(map[string]row, len(a.shown.Pods))
-	a.spaces = false
+	a.counted, a.spaces = count(a.shown), false
 	for _, p := range a.shown.Pods {
 		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
 		var points []point
@@ -215,6 +219,19 @@ func (a *app) index() int {
 		}
 	}
 	return -1
+}
+
+// single takes apart keys that were typed so fast that they came as one, so that
+// jjj is three steps down. What is pasted is text, and stays whole.
+func single(msg tea.KeyMsg) []tea.KeyMsg {
+	if msg.Type != tea.KeyRunes || msg.Paste || msg.Alt || len(msg.Runes) < 2 {
+		return []tea.KeyMsg{msg}
+	}
+	keys := make([]tea.KeyMsg, len(msg.Runes))
+	for i := range msg.Runes {
+		keys[i] = tea.KeyMsg{Type: tea.KeyRunes, Runes: msg.Runes[i : i+1]}
+	}
+	return keys
 }
 
 // press acts on a key.

@@ -77,7 +77,11 @@ func middle(name string, n int) string {
 	}
 	head := (n - 1) / 3
 	tail := n - 1 - head
-	return ansi.Truncate(name, head, "") + "…" + ansi.TruncateLeft(name, w-tail, "")
+	end := ansi.TruncateLeft(name, w-tail, "")
+	for cut := w - tail + 1; ansi.StringWidth(end) > tail; cut++ { // half of a wide character
+		end = ansi.TruncateLeft(name, cut, "")
+	}
+	return ansi.Truncate(name, head, "") + "…" + end
 }
 
 // fit cuts a view to the screen. A view that is taller than its terminal loses

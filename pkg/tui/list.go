@@ -36,13 +36,13 @@ const (
 )
 
 // columns are the list's columns right of the pod's name. At 80 columns a name
-// has 24 left, at 120 it has 33: room for DEPLOYMENT-HASH-SUFFIX of usual size.
+// has 23 left, at 120 it has 33: room for DEPLOYMENT-HASH-SUFFIX of usual size.
 func columns() []column {
 	return []column{
 		{title: "NODE", width: 14, from: 170, text: func(a *app, r row, width int) (string, lipgloss.Style) {
 			return middle(render.Clean(r.pod.Node), width), a.styles.dim
 		}},
-		{title: "LISTENER", width: 10, narrow: 9, from: 50, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
+		{title: "LISTENER", width: 10, from: 50, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return orElse(r.has, render.Listener(r.listener), a.nothing(r)), a.styles.plain
 		}},
 		{title: "Q/LIMIT", width: 9, right: true, queue: true, sort: "depth", text: func(a *app, r row, _ int) (string, lipgloss.Style) {

@@ -30,16 +30,12 @@ const errorPause = time.Second
 // poll asks the Source for the next snapshot, no sooner than the pause.
 func (p *poller) poll(seq uint64, pause time.Duration) tea.Cmd {
 	return func() tea.Msg {
-		p.calls.Add(1)
+		if !p.begin() {
+			return nil
+		}
 		defer p.calls.Done()
-		if pause > 0 {
-			timer := time.NewTimer(pause)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-			case <-p.ctx.Done():
-				return nil
-			}
+		if !p.sleep(pause) {
+			return nil
 		}
 		began := p.now()
 		s, err := p.source.Next(p.ctx)
@@ -60,6 +56,31 @@ func (p *poller) pauseAfter(m snapshotMsg) time.Duration {
 	return min(least, max(0, least-m.at.Sub(m.began)))
 }
 
+// clock waits a second. tea.Tick would go on after the screen has ended.
 func (p *poller) clock(seq uint64) tea.Cmd {
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return clockMsg{seq: seq, at: p.now()} })
+	return func() tea.Msg {
+		if !p.begin() {
+			return nil
+		}
+		defer p.calls.Done()
+		if !p.sleep(time.Second) {
+			return nil
+		}
+		return clockMsg{seq: seq, at: p.now()}
+	}
+}
+
+// sleep is false when the screen ended meanwhile.
+func (p *poller) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return p.ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
 }

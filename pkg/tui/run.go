@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 	)
 	_, err := program.Run()
 	stop()
-	p.wait()
+	p.end()
 	switch {
 	case err == nil:
 		return nil
@@ -67,7 +67,28 @@ type poller struct {
 	source   Source
 	now      func() time.Time
 	interval time.Duration
-	calls    sync.WaitGroup
+
+	mu    sync.Mutex
+	over  bool
+	calls sync.WaitGroup
 }
 
-func (p *poller) wait() { p.calls.Wait() }
+// begin is false once the screen has ended: bubbletea may start a command that
+// was asked for just before.
+func (p *poller) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return false
+	}
+	p.calls.Add(1)
+	return true
+}
+
+// end waits until nothing of the poller runs, and lets nothing start any more.
+func (p *poller) end() {
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	p.calls.Wait()
+}

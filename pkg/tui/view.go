@@ -20,12 +20,26 @@ func (a *app) layout() {
 		return
 	}
 	a.scroll.Width = a.width
-	a.scroll.Height = max(0, a.height-len(a.header())-1)
+	a.scroll.Height = max(0, a.height-a.headerHeight()-1)
 	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
 }
 
 // listHeight is how many rows the list has room for.
-func (a *app) listHeight() int { return max(0, a.height-len(a.header())-2) }
+func (a *app) listHeight() int { return max(0, a.height-a.headerHeight()-2) }
+
+// headerHeight is the number of lines that header gives.
+func (a *app) headerHeight() int {
+	n := 1
+	if a.showsCounts() {
+		n++
+	}
+	if a.problem() != "" {
+		n++
+	}
+	return n
+}
+
+func (a *app) showsCounts() bool { return a.height >= 8 }
 
 // View draws the screen.
 func (a *app) View() string {
@@ -57,10 +71,10 @@ func (a *app) header() []string {
 	}
 	right = append(right, a.now.UTC().Format("15:04:05Z"))
 	lines := []string{spread(name, strings.Join(right, "  "), a.width)}
-	if a.height >= 8 {
+	if a.showsCounts() {
 		lines = append(lines, spread(a.counts(), a.total(), a.width))
 	}
-	if p := a.problem(); p != "" && a.height >= 6 {
+	if p := a.problem(); p != "" {
 		lines = append(lines, p)
 	}
 	return lines
@@ -72,7 +86,7 @@ func (a *app) counts() string {
 		return a.styles.dim.Render("no pods yet")
 	}
 	parts := []string{plural(len(a.shown.Pods), "pod")}
-	for _, c := range count(a.shown) {
+	for _, c := range a.counted {
 		parts = append(parts, a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state)))
 	}
 	return strings.Join(parts, "  ")
@@ -159,6 +173,9 @@ func (a *app) lag() string {
 // problem is the one line for what is wrong with the whole run, with what to do.
 func (a *app) problem() string {
 	st := a.styles
+	if a.height < 6 {
+		return ""
+	}
 	line := func(text string) string { return cell(render.Clean(text), a.width, false) }
 	switch {
 	case a.err != nil:
