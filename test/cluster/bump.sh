@@ -22,9 +22,10 @@ case $version in
 	;;
 esac
 
-mod=$(cd / && GOWORK=off go mod download -json "k8s.io/kubernetes@v$version" | sed -n 's/^.*"GoMod": "\(.*\)".*$/\1/p')
+said=$(cd / && GOWORK=off go mod download -json "k8s.io/kubernetes@v$version" 2>&1) || true
+mod=$(sed -n 's/^.*"GoMod": "\(.*\)".*$/\1/p' <<<"$said")
 [ -n "$mod" ] || {
-	echo "bump.sh: the Go module proxy has no k8s.io/kubernetes v$version" >&2
+	echo "bump.sh: downloading k8s.io/kubernetes v$version: $(sed -n 's/^.*"Error": "\(.*\)".*$/\1/p' <<<"$said" | cut -c1-200)" >&2
 	exit 1
 }
 mkdir -p "$out"

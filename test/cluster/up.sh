@@ -165,7 +165,7 @@ pause_image() {
 check_ports() {
 	local port taken
 	for port in $api_port $etcd_port $etcd_peer_port $kubelet_port $controllers_port $scheduler_port; do
-		taken=$(ss -Hltnp "sport = :$port" | sed -n 's/.*users:((\("[^"]*",pid=[0-9]*\).*/\1/p' | head -1)
+		taken=$(ss -Hltnp "sport = :$port" | sed -n 's/.*users:(("\([^"]*\)",pid=\([0-9]*\).*/\1 (pid \2)/p' | head -1)
 		if [ -n "$(ss -Hltn "sport = :$port")" ]; then
 			die "port $port is taken${taken:+ by $taken}; the cluster needs it, so end that process first"
 		fi
