@@ -66,7 +66,6 @@ func workers(c cpu, o Options) []corev1.EnvVar {
 
 // resources adds the annotations' request and limit to the container's own.
 func (c cpu) resources(own corev1.ResourceRequirements) corev1.ResourceRequirements {
-	own = *own.DeepCopy()
 	if c.request != nil {
 		if own.Requests == nil {
 			own.Requests = corev1.ResourceList{}

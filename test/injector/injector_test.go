@@ -308,7 +308,11 @@ func TestInherited(t *testing.T) {
 	inj := start(t, injector.Options{NamespaceAnnotations: namespace(annotations{
 		inject: "enabled", request: "2", limit: "3", ratio: "0.5", "owner": "team-a",
 	})})
-	r := review(t, "bare") // has a limit of 1500m
+	// The recorded pod has a limit of 1500m. Bounds that a test writes itself go.
+	r := edit(t, review(t, "bare"), func(p *corev1.Pod) {
+		c := proxy(t, p)
+		c.Env = append(c.Env, corev1.EnvVar{Name: "LINKERD2_PROXY_CORES_MAX", Value: "7"})
+	})
 	pod := patched(t, r, send(t, inj, r))
 	want := annotations{request: "2", limit: "1500m", "linkerd.io/proxy-version": "edge-26.8.3"}
 	if !reflect.DeepEqual(pod.Annotations, want) {
