@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,6 +65,9 @@ type ProbeError struct {
 // Error is the stage and the message.
 func (e *ProbeError) Error() string { return fmt.Sprintf("the probe %s: %s", e.Stage, e.Message) }
 
+// authorizer matches what an authorizer says, whatever it decides by.
+var authorizer = regexp.MustCompile(`cannot \w+ (resource|path) `)
+
 // asForbidden turns a 403 of the authorizer into a ForbiddenError, and one of an
 // admission plug-in into a RefusedError. Both have reason Forbidden; the
 // authorizer's says "cannot VERB resource". It is nil for any other error.
@@ -78,7 +82,7 @@ func asForbidden(err error, verb, resource, namespace string) error {
 		return nil
 	}
 	bare := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(s.Message), ":"))
-	if !denied && (strings.Contains(s.Message, "cannot "+verb+" resource") || bare == "forbidden" || bare == "") {
+	if !denied && (authorizer.MatchString(s.Message) || bare == "forbidden" || bare == "") {
 		return &ForbiddenError{Verb: verb, Resource: resource, Namespace: namespace, Message: s.Message}
 	}
 	return &RefusedError{Message: s.Message}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -62,6 +63,10 @@ func (g *Getter) Get(ctx context.Context, path string) (Response, error) {
 	}
 	tryCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	connected := false
+	tryCtx = httptrace.WithClientTrace(tryCtx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected = true },
+	})
 	resp, err := g.get(tryCtx, path)
 	if err == nil {
 		return resp, nil
@@ -72,6 +77,10 @@ func (g *Getter) Get(ctx context.Context, path string) (Response, error) {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		err = &NoAnswerError{Port: g.port, After: limit}
+		if !connected {
+			// Not the pod's doing. The dial goes on, for the next try.
+			err = fmt.Errorf("no connection through the API server within %s", limit)
+		}
 	}
 	return Response{}, fmt.Errorf("asking pod %s/%s for %s on port %d: %w", g.namespace, g.pod, path, g.port, err)
 }

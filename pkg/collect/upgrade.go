@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,9 +62,12 @@ func (f *Forwarder) upgrade(ctx context.Context, namespace string, to *url.URL) 
 // explains itself better: of WebSocket the API server says only "forbidden: ".
 func forbiddenForward(namespace string, first, second error) error {
 	for _, err := range []error{second, first} {
-		if err == nil {
+		// The library's error does not unwrap.
+		var refused *httpstream.UpgradeFailureError
+		if !errors.As(err, &refused) {
 			continue
 		}
+		err = refused.Cause
 		if typed := asForbidden(err, "create", "pods/portforward", namespace); typed != nil {
 			if f, ok := typed.(*ForbiddenError); ok {
 				f.Verb = "get and create"
