@@ -84,7 +84,11 @@ func limitInForce(role model.Role, roles map[uint16]model.Role, live model.Pod) 
 	}
 	switch {
 	case len(live.Listeners) == 0:
-		return model.Unknown[int64]("the pod's listeners were not read")
+		why := "the pod's listeners were not read"
+		if live.Collection.Message != "" {
+			why += ": " + live.Collection.Message
+		}
+		return model.Unknown[int64](why)
 	case len(sockets) == 0:
 		return model.Unknown[int64]("nothing listens on the proxy's " + string(role) + " port")
 	}

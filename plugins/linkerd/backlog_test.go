@@ -224,12 +224,15 @@ func TestBacklogInForceUnknown(t *testing.T) {
 		live.Listeners = model.GroupSockets([]model.Socket{s})
 		return live
 	}
+	stuck := running("2.366.0", 1)
+	stuck.Collection.Message = "ErrImagePull"
 	refused := model.Unknown[int64]("sock_diag refused, read from /proc/net/tcp")
 	for _, tt := range []struct {
 		name, want string
 		live       model.Pod
 	}{
 		{"no listeners", "the pod's listeners were not read", running("2.366.0", 1)},
+		{"no listeners, as the kubelet says", "the pod's listeners were not read: ErrImagePull", stuck},
 		{"proxy does not listen", "nothing listens on the proxy's inbound port", one(model.Socket{Port: 8080})},
 		{
 			"limit unknown", "sock_diag refused, read from /proc/net/tcp",
