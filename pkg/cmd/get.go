@@ -173,24 +173,23 @@ func settled(s model.Snapshot) bool {
 	return true
 }
 
-// waitsForMetrics says whether the first page of a running proxy is on its way.
+// waitsForMetrics says whether the first page of a running proxy is on its way,
+// with or without a probe.
 func waitsForMetrics(p model.Pod) bool {
-	return p.Proxy.Adapter != "" && p.Collection.Stage == model.StageOK &&
+	return p.Proxy.Adapter != "" && p.Phase == "Running" && !p.HostNetwork && p.Collection.Stage != model.StageGone &&
 		p.Runtime.Clock.Reason() == source.ReasonNoMetricsYet
 }
 
 // measured says whether every pod that gives figures has them for the window.
 func measured(s model.Snapshot, window time.Duration) bool {
+	// Frames and refreshes are a second apart, a little less by the clock.
+	enough := window.Seconds() - 0.2
 	for _, p := range s.Pods {
-		if p.Collection.Stage != model.StageOK || p.HostNetwork {
-			continue
-		}
-		// Frames are a second apart, a little more under load.
-		if p.Window.Seconds.Or(0) < window.Seconds()-0.2 {
+		if p.Collection.Stage == model.StageOK && p.Window.Seconds.Or(0) < enough {
 			return false
 		}
 		if p.Runtime.Workers.IsKnown() && p.Runtime.Window.Stalled.Or(0) < model.StallSeconds &&
-			p.Runtime.Window.Seconds.Or(0) < window.Seconds()-0.2 {
+			p.Runtime.Window.Seconds.Or(0) < enough {
 			return false
 		}
 	}
@@ -227,7 +226,7 @@ func (o *getOptions) reportFailures(s model.Snapshot) bool {
 		}
 	}
 	if finished > 0 {
-		o.note(fmt.Sprintf("%d finished pods left out", finished))
+		o.note(fmt.Sprintf("finished pods left out: %d", finished))
 	}
 	return failed
 }

@@ -147,7 +147,10 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 		Probe:    collect.ProbeSpec{Image: s.image, TTL: s.ttl, Target: s.container},
 		Adapters: adapters,
 		Pages: func(pod *corev1.Pod, port uint16) source.Pages {
-			return forwarder.Getter(pod.Namespace, pod.Name, port)
+			return podPages{
+				Getter:  forwarder.Getter(pod.Namespace, pod.Name, port),
+				release: func() { forwarder.Release(pod.Namespace, pod.Name) },
+			}
 		},
 		NodeCPUs: nodeCPUs(client),
 		Workload: target.Workload,
@@ -155,6 +158,18 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 		Interval: s.interval,
 		Now:      s.now,
 	}), nil
+}
+
+// podPages is the admin endpoint of one pod, whose tunnel goes with it.
+type podPages struct {
+	*collect.Getter
+	release func()
+}
+
+// Close ends the connection and the tunnel that carried it.
+func (p podPages) Close() {
+	p.Getter.Close()
+	p.release()
 }
 
 func (s *selection) openLocal() (source.Source, error) {

@@ -121,9 +121,16 @@ func (c *Cluster) Next(ctx context.Context) (model.Snapshot, error) {
 		s.Notes = append(s.Notes, fmt.Sprintf("watching pods: %v", err))
 	}
 	if n := c.opt.Pods.Unmeshed(); n > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d pods without a proxy are left out: name them, or give a selector, to see them", n))
+		s.Notes = append(s.Notes, fmt.Sprintf("left out, without a proxy: %s (name them, or give a selector, to see them)", podCount(n)))
 	}
 	return s, nil
+}
+
+func podCount(n int) string {
+	if n == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", n)
 }
 
 // Close ends all followers and the watch, and waits for them.

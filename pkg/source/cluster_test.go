@@ -231,7 +231,7 @@ func TestNotesOfTheWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(s.Notes, "\n")
-	if !strings.Contains(notes, "connection refused") || !strings.Contains(notes, "12 pods without a proxy") {
+	if !strings.Contains(notes, "connection refused") || !strings.Contains(notes, "without a proxy: 12 pods") {
 		t.Errorf("notes = %q", notes)
 	}
 }

@@ -12,10 +12,6 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
 )
 
-// metricsTry is how long one scrape may take; a saturated proxy answered within
-// 300 ms, one starved of CPU too.
-const metricsTry = 2 * time.Second
-
 // followMetrics reads the proxy's metrics over one kept connection. A stalled
 // runtime answers only connections that it already has, so a scrape that fails
 // is a finding of its own and is told as such.
@@ -54,8 +50,6 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 }
 
 func scrape(ctx context.Context, pages Pages, path string, reader plugins.RuntimeReader) (model.Runtime, model.Value[string], error) {
-	ctx, cancel := context.WithTimeout(ctx, metricsTry)
-	defer cancel()
 	none := model.Unknown[string]("no metrics read")
 	answer, err := pages.Get(ctx, path)
 	if err != nil {

@@ -20,8 +20,11 @@ var skmemDrops = regexp.MustCompile(`,d(\d+)\)`)
 func (e *env) read(pod string) truth {
 	e.Helper()
 	t := truth{depth: map[uint16]int64{}, limit: map[uint16]int64{}, drops: map[uint16]int64{}}
-	for _, line := range strings.Split(strings.TrimSpace(e.exec(pod, "tools", "ss", "-HOltnm")), "\n") {
+	for _, line := range strings.Split(e.exec(pod, "tools", "ss", "-HOltnm"), "\n") {
 		f := strings.Fields(line)
+		if len(f) < 5 {
+			continue
+		}
 		address := f[3]
 		port, err := strconv.ParseUint(address[strings.LastIndex(address, ":")+1:], 10, 16)
 		if err != nil {
