@@ -1,22 +1,15 @@
 package injector_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -24,157 +17,8 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/test/injector"
 )
 
-type annotations = map[string]string
-
-const (
-	inject     = "linkerd.io/inject"
-	limit      = "config.linkerd.io/proxy-cpu-limit"
-	request    = "config.linkerd.io/proxy-cpu-request"
-	ratio      = "config.linkerd.io/proxy-cpu-ratio-limit"
-	additional = "config.linkerd.io/proxy-additional-env"
-)
-
-// review reads an admission review as an API server 1.37 sent it.
-func review(t *testing.T, name string) *admissionv1.AdmissionReview {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r admissionv1.AdmissionReview
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatalf("reading the recorded review %s: %v", name, err)
-	}
-	return &r
-}
-
-// edit changes the pod of a review.
-func edit(t *testing.T, r *admissionv1.AdmissionReview, f func(*corev1.Pod)) *admissionv1.AdmissionReview {
-	t.Helper()
-	var pod corev1.Pod
-	if err := json.Unmarshal(r.Request.Object.Raw, &pod); err != nil {
-		t.Fatal(err)
-	}
-	f(&pod)
-	raw, err := json.Marshal(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Request.Object.Raw = raw
-	return r
-}
-
-// start runs an injector that ends with the test.
-func start(t *testing.T, o injector.Options) *injector.Injector {
-	t.Helper()
-	inj, err := injector.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := inj.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return inj
-}
-
-// namespace makes the option that gives a namespace's annotations.
-func namespace(a annotations) func(context.Context, string) (map[string]string, error) {
-	return func(_ context.Context, name string) (map[string]string, error) {
-		if name != "shop" {
-			return nil, errors.New("no such namespace: " + name)
-		}
-		return a, nil
-	}
-}
-
-// send does what an API server does with a configuration: it posts the review,
-// trusting nothing but the bundle of the configuration.
-func send(t *testing.T, inj *injector.Injector, r *admissionv1.AdmissionReview) *admissionv1.AdmissionResponse {
-	t.Helper()
-	webhook := inj.Configuration("test").Webhooks[0]
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(webhook.ClientConfig.CABundle) {
-		t.Fatal("the caBundle holds no certificate")
-	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
-	defer transport.CloseIdleConnections()
-	body, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: transport}).Post(*webhook.ClientConfig.URL, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("status %d, %v: %s", resp.StatusCode, err, text)
-	}
-	var answer admissionv1.AdmissionReview
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if answer.APIVersion != r.APIVersion || answer.Kind != r.Kind || answer.Response == nil || answer.Response.UID != r.Request.UID {
-		t.Fatalf("an API server refuses this answer: %s", text)
-	}
-	return answer.Response
-}
-
-// patched is the pod that an API server makes of an answer.
-func patched(t *testing.T, r *admissionv1.AdmissionReview, answer *admissionv1.AdmissionResponse) *corev1.Pod {
-	t.Helper()
-	if !answer.Allowed {
-		t.Fatalf("refused: %v", answer.Result)
-	}
-	raw := r.Request.Object.Raw
-	if answer.Patch != nil {
-		if answer.PatchType == nil || *answer.PatchType != admissionv1.PatchTypeJSONPatch {
-			t.Fatalf("patch type %v", answer.PatchType)
-		}
-		patch, err := jsonpatch.DecodePatch(answer.Patch)
-		if err != nil {
-			t.Fatalf("reading the patch: %v", err)
-		}
-		if raw, err = patch.Apply(raw); err != nil {
-			t.Fatalf("applying the patch %s: %v", answer.Patch, err)
-		}
-	}
-	var pod corev1.Pod
-	if err := json.Unmarshal(raw, &pod); err != nil {
-		t.Fatal(err)
-	}
-	return &pod
-}
-
-func proxy(t *testing.T, pod *corev1.Pod) *corev1.Container {
-	t.Helper()
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == "linkerd-proxy" {
-				return &list[i]
-			}
-		}
-	}
-	t.Fatal("no container linkerd-proxy")
-	return nil
-}
-
-// env shows the variables whose names hold a word, in their order: "CORES_MIN=1".
-func env(c *corev1.Container, word string) string {
-	var lines []string
-	for _, e := range c.Env {
-		if name := strings.TrimPrefix(e.Name, "LINKERD2_PROXY_"); strings.Contains(name, word) {
-			lines = append(lines, name+"="+e.Value)
-		}
-	}
-	return strings.Join(lines, " ")
-}
-
-// TestRendered: what Linkerd's injector was seen to make of each combination.
-// The same pods are read by plugins/linkerd, which must find that nothing drifted.
+// TestRendered: what each combination of annotations becomes. The same pods are
+// read by plugins/linkerd, which must find that nothing drifted.
 func TestRendered(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -352,122 +196,6 @@ func TestDeploymentAndSidecar(t *testing.T) {
 	}
 	if cpu := c.Resources.Limits[corev1.ResourceCPU]; cpu.String() != "2" {
 		t.Errorf("sidecar: CPU limit %v", cpu.String())
-	}
-}
-
-func TestPorts(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		o    injector.Options
-		edit func(*corev1.Pod)
-		want string
-	}{
-		{
-			"default",
-			injector.Options{},
-			func(*corev1.Pod) {},
-			"CONTROL_LISTEN_ADDR=0.0.0.0:4190 ADMIN_LISTEN_ADDR=0.0.0.0:4191 OUTBOUND_LISTEN_ADDR=127.0.0.1:4140 " +
-				"OUTBOUND_LISTEN_ADDRS=127.0.0.1:4140 INBOUND_LISTEN_ADDR=0.0.0.0:4143",
-		},
-		{
-			"dual stack",
-			injector.Options{IPv6: true},
-			func(*corev1.Pod) {},
-			"CONTROL_LISTEN_ADDR=[::]:4190 ADMIN_LISTEN_ADDR=[::]:4191 OUTBOUND_LISTEN_ADDR=127.0.0.1:4140 " +
-				"OUTBOUND_LISTEN_ADDRS=127.0.0.1:4140,[::1]:4140 INBOUND_LISTEN_ADDR=[::]:4143",
-		},
-		{
-			"annotations",
-			injector.Options{},
-			func(p *corev1.Pod) {
-				for name, port := range (annotations{"inbound": "15143", "outbound": "15140", "admin": "15191", "control": "15190"}) {
-					p.Annotations["config.linkerd.io/"+name+"-port"] = port
-				}
-			},
-			"CONTROL_LISTEN_ADDR=0.0.0.0:15190 ADMIN_LISTEN_ADDR=0.0.0.0:15191 OUTBOUND_LISTEN_ADDR=127.0.0.1:15140 " +
-				"OUTBOUND_LISTEN_ADDRS=127.0.0.1:15140 INBOUND_LISTEN_ADDR=0.0.0.0:15143",
-		},
-		{
-			"the test's own address",
-			injector.Options{},
-			func(p *corev1.Pod) {
-				p.Spec.Containers[1].Env = []corev1.EnvVar{{Name: "LINKERD2_PROXY_INBOUND_LISTEN_ADDR", Value: "[::1]:4143"}}
-			},
-			"INBOUND_LISTEN_ADDR=[::1]:4143 CONTROL_LISTEN_ADDR=0.0.0.0:4190 ADMIN_LISTEN_ADDR=0.0.0.0:4191 " +
-				"OUTBOUND_LISTEN_ADDR=127.0.0.1:4140 OUTBOUND_LISTEN_ADDRS=127.0.0.1:4140",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inj := start(t, tt.o)
-			r := edit(t, review(t, "bare"), func(p *corev1.Pod) { p.Annotations[inject] = "enabled"; tt.edit(p) })
-			if got := env(proxy(t, patched(t, r, send(t, inj, r))), "LISTEN_ADDR"); got != tt.want {
-				t.Errorf("addresses\n%s\nwant\n%s", got, tt.want)
-			}
-		})
-	}
-}
-
-// TestHelm: the values of the chart that act on workers and backlogs.
-func TestHelm(t *testing.T) {
-	backlog := func(n string) corev1.EnvVar {
-		return corev1.EnvVar{Name: "LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG", Value: n}
-	}
-	o := injector.Options{
-		Cores: 3, Version: "edge-26.1.1", ControlPlane: "mesh",
-		AdditionalEnv: []corev1.EnvVar{backlog("512"), {Name: "OTHER", Value: "1"}},
-	}
-	inj := start(t, o)
-	r := edit(t, review(t, "bare"), func(p *corev1.Pod) { p.Annotations = annotations{inject: "enabled", limit: "2", request: "2"} })
-	pod := patched(t, r, send(t, inj, r))
-	if got, want := env(proxy(t, pod), "CORES"), "CORES=3 CORES_MIN=3"; got != want {
-		t.Errorf("proxy.cores: environment %q, want %q", got, want)
-	}
-	if got, want := env(proxy(t, pod), "BACKLOG"), "INBOUND_TCP_LISTEN_BACKLOG=512"; got != want {
-		t.Errorf("proxy.additionalEnv: %q, want %q", got, want)
-	}
-	if pod.Annotations["linkerd.io/proxy-version"] != "edge-26.1.1" || pod.Labels["linkerd.io/control-plane-ns"] != "mesh" {
-		t.Errorf("annotations %v, labels %v", pod.Annotations, pod.Labels)
-	}
-
-	r = edit(t, r, func(p *corev1.Pod) {
-		p.Annotations[additional] = `[{"name":"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG","value":"1024"}]`
-	})
-	c := proxy(t, patched(t, r, send(t, inj, r)))
-	if got, want := env(c, "BACKLOG"), "INBOUND_TCP_LISTEN_BACKLOG=1024"; got != want {
-		t.Errorf("annotation over Helm: %q, want %q", got, want)
-	}
-	if got, want := env(c, "OTHER"), "OTHER=1"; got != want {
-		t.Errorf("Helm's other variables: %q, want %q", got, want)
-	}
-}
-
-// TestNotTaken: what cannot be read has no effect, and the one who creates the
-// pod is told.
-func TestNotTaken(t *testing.T) {
-	for _, tt := range []struct{ name, annotation, value, warning string }{
-		{"limit", limit, "two", `annotation config.linkerd.io/proxy-cpu-limit="two" is not taken: it is no CPU quantity above 0`},
-		{"no limit", limit, "0", `annotation config.linkerd.io/proxy-cpu-limit="0" is not taken: it is no CPU quantity above 0`},
-		{"request", request, "-1", `annotation config.linkerd.io/proxy-cpu-request="-1" is not taken: it is no CPU quantity above 0`},
-		{"ratio 1.0", ratio, "1.0", `annotation config.linkerd.io/proxy-cpu-ratio-limit="1.0" is not taken: it does not lie between 0 and 1`},
-		{"ratio 0", ratio, "0", `annotation config.linkerd.io/proxy-cpu-ratio-limit="0" is not taken: it does not lie between 0 and 1`},
-		{"list", additional, "A=1", `annotation config.linkerd.io/proxy-additional-env="A=1" is not taken: it is no JSON list of variables`},
-		{"port", "config.linkerd.io/inbound-port", "99999", `annotation config.linkerd.io/inbound-port="99999" is not taken: it is no port`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inj := start(t, injector.Options{})
-			r := edit(t, review(t, "bare"), func(p *corev1.Pod) { p.Annotations = annotations{inject: "enabled", tt.annotation: tt.value} })
-			answer := send(t, inj, r)
-			pod := patched(t, r, answer)
-			if got, want := env(proxy(t, pod), "CORES"), "CORES=1 CORES_MIN=1"; got != want {
-				t.Errorf("environment %q, want %q", got, want)
-			}
-			if got, want := env(proxy(t, pod), "INBOUND_LISTEN"), "INBOUND_LISTEN_ADDR=0.0.0.0:4143"; got != want {
-				t.Errorf("address %q, want %q", got, want)
-			}
-			if len(answer.Warnings) != 1 || answer.Warnings[0] != tt.warning {
-				t.Errorf("warnings %q, want %q", answer.Warnings, tt.warning)
-			}
-		})
 	}
 }
 
