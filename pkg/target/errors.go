@@ -108,3 +108,12 @@ func oneLine(text string) string {
 	}
 	return b.String()
 }
+
+// join makes one error, on one line, of several.
+func join(errs []error) error {
+	joined := errs[0]
+	for _, err := range errs[1:] {
+		joined = fmt.Errorf("%w; %w", joined, err)
+	}
+	return joined
+}

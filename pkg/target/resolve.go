@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ func Resolve(ctx context.Context, getter genericclioptions.RESTClientGetter, q Q
 	}
 	s.parts = append(podParts(q.Namespace, pods), s.parts...)
 	if len(s.parts) == 0 {
-		return nil, errors.Join(s.problems...)
+		return nil, join(s.problems)
 	}
 	return s, nil
 }

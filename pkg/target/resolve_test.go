@@ -143,7 +143,7 @@ func TestResolveRefuses(t *testing.T) {
 		{args: "foo/bar", want: `the server doesn't have a resource type "foo"`},
 		{args: "nope", want: `pods "nope" not found`},
 		{args: "deploy/nope", want: `deployments.apps "nope" not found`},
-		{args: "nope-1 nope-2", want: "pods \"nope-1\" not found\npods \"nope-2\" not found"},
+		{args: "nope-1 nope-2", want: `pods "nope-1" not found; pods "nope-2" not found`},
 		{args: "a/b/c", want: "arguments in resource/name form may not have more than one slash"},
 		{args: "deploy/", want: "arguments in resource/name form must have a single resource and name"},
 		{args: "cm/settings", want: "configmap/settings does not select pods"},
@@ -221,6 +221,7 @@ func TestNoPods(t *testing.T) {
 		{query: Query{AllNamespaces: true, LabelSelector: "app=nobody"}, want: "No resources found", listing: true},
 		{query: Query{Namespace: "shop", LabelSelector: "job-name=done"}, want: "No running pods in shop namespace (1 finished)", listing: true, finished: 1},
 		{query: Query{Namespace: "shop", Args: []string{"deploy/asleep"}}, want: "deployment/asleep has no pods (0 replicas)"},
+		{query: Query{Namespace: "shop", Args: []string{"deploy/asleep", "cj/yearly"}}, want: "deployment/asleep has no pods (0 replicas); cronjob/yearly has no pods (no job of it runs)"},
 		{query: Query{Namespace: "shop", Args: []string{"deploy/stuck"}}, want: "deployment/stuck has no pods (3 replicas wanted)"},
 		{query: Query{Namespace: "shop", Args: []string{"ds/nowhere"}}, want: "daemonset/nowhere has no pods (0 nodes want one)"},
 		{query: Query{Namespace: "shop", Args: []string{"svc/unserved"}}, want: "service/unserved has no pods (no pod has app=nobody)"},
@@ -239,8 +240,8 @@ func TestNoPods(t *testing.T) {
 			if !errors.As(err, &none) {
 				t.Fatalf("got %v, want a *NoPodsError", err)
 			}
-			if none.Error() != tt.want || none.Listing != tt.listing || none.Finished != tt.finished {
-				t.Errorf("got %q %+v", none, *none)
+			if err.Error() != tt.want || none.Listing != tt.listing || none.Finished != tt.finished {
+				t.Errorf("got %q %+v", err, *none)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func (s *Selection) Start(ctx context.Context, client kubernetes.Interface) (*Wa
 		return nil, err
 	}
 	if len(w.Pods()) == 0 && !s.allowEmpty {
-		err := joinNoPods(w.Problems())
+		err := join(w.Problems())
 		w.Stop()
 		return nil, err
 	}
@@ -190,14 +189,6 @@ func (w *Watch) signal() {
 	case w.changed <- struct{}{}:
 	default:
 	}
-}
-
-// joinNoPods makes one *NoPodsError of several, and leaves other errors beside.
-func joinNoPods(problems []error) error {
-	if len(problems) == 1 {
-		return problems[0]
-	}
-	return errors.Join(problems...)
 }
 
 // silent is a logger that discards: the caller is told by an error instead.
