@@ -20,7 +20,8 @@ type Runtime struct {
 	// LocalQueue is the number of tasks that wait in the workers' run queues.
 	LocalQueue Value[int64] `json:"localQueue"`
 	// Start is the process's start in Unix seconds: a new one starts all
-	// differences afresh. Clock is the process's own Unix time at the scrape.
+	// differences afresh. Clock is the process's own Unix time at the scrape, with
+	// fractions of a second where the proxy reports its uptime.
 	Start Value[float64] `json:"start"`
 	Clock Value[float64] `json:"clock"`
 	// OpenFDs and MaxFDs are descriptors of the process.

@@ -11,6 +11,9 @@ type Snapshot struct {
 	// Notes concern the whole run, newest last: a rung that was refused, an API
 	// server that does not answer.
 	Notes []string `json:"notes,omitempty"`
+	// Problems are what was asked for and could not be looked at: a name that
+	// means no pod.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Meta names a pod as Kubernetes does.

@@ -45,8 +45,21 @@ func readRuntime(page samples) (model.Runtime, model.Value[string]) {
 		OpenFDs:     process.whole("process_open_fds"),
 		MaxFDs:      process.whole("process_max_fds"),
 		Start:       process.float("process_start_time_seconds"),
-		Clock:       process.float("process_clock_time_seconds"),
+		Clock:       clock(process),
 	}, version
+}
+
+// clock is the process's own time at the scrape. process_clock_time_seconds has
+// whole seconds only, too coarse for a window of a few; start and uptime have
+// fractions. All three are reckoned when the page is asked for, so they move
+// while the runtime stands still.
+func clock(process reader) model.Value[float64] {
+	start, ok0 := process.float("process_start_time_seconds").Get()
+	uptime, ok1 := process.float("process_uptime_seconds_total").Get()
+	if ok0 && ok1 {
+		return model.Known(start + uptime)
+	}
+	return process.float("process_clock_time_seconds")
 }
 
 // proxyVersion is the proxy's own version, "2.366.0".

@@ -32,7 +32,7 @@ func TestRuntimeOutOfDescriptors(t *testing.T) {
 	if v := got.Start.Or(0); v != 1796063271.9718414 {
 		t.Errorf("start %v", v)
 	}
-	if v := got.Clock.Or(0); v != 1796063284 {
+	if v := got.Clock.Or(0); v != 1796063271.9718414+12.57517216 {
 		t.Errorf("clock %v", v)
 	}
 	if v := got.BusySeconds.Or(0); v != 4.328666014 {
