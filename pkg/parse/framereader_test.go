@@ -183,7 +183,7 @@ func TestFrameReaderOneByteAtATime(t *testing.T) {
 
 // Frames are of their own: reading the next one does not change the last.
 func TestFramesDoNotShareText(t *testing.T) {
-	r := NewFrameReader(strings.NewReader(begin1 + ss80 + end1 + begin2 + "==backlog-section tcp==\nXXXXXXXXXXXXXXXXXXXXXXXXX\n" + end2))
+	r := NewFrameReader(strings.NewReader(begin1 + ss80 + end1 + begin2 + "==backlog-section tcp==\nXXXXXXXXXX\n" + end2))
 	first, _ := r.Next()
 	before := showFrame(first) + first.Sections[0].Text
 	_, _ = r.Next()

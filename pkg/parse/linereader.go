@@ -34,7 +34,8 @@ func (l *lineReader) next() (line []byte, whole bool, err error) {
 			}
 		}
 		if !full && len(l.long) == 0 { // the usual case: no copy
-			return trimEnd(part), len(part) <= l.max+1, nil
+			line = trimEnd(part)
+			return line, len(line) <= l.max, nil
 		}
 		if room := l.max - len(l.long) + 2; len(part) > room {
 			part, whole = part[:max(room, 0)], false

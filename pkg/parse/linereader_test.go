@@ -6,13 +6,21 @@ import (
 	"testing"
 )
 
-// Lines around the size of the reader's buffer, which is smaller than the bound.
+// Lines around the bound and around the size of the reader's buffer, be that
+// smaller or larger than the bound.
 func TestLineReaderSizes(t *testing.T) {
 	const most = 100
+	for _, buffer := range []int{16, 4096} {
+		testLineReaderSizes(t, most, buffer)
+	}
+}
+
+func testLineReaderSizes(t *testing.T, most, buffer int) {
+	t.Helper()
 	for _, n := range []int{0, 1, 15, 16, 17, 31, 32, 33, 99, 100, 101, 116, 1000} {
 		for _, end := range []string{"\n", "\r\n", ""} {
 			line := strings.Repeat("x", n)
-			l := lineReader{r: bufio.NewReaderSize(strings.NewReader("first\n"+line+end), 16), max: most}
+			l := lineReader{r: bufio.NewReaderSize(strings.NewReader("first\n"+line+end), buffer), max: most}
 			if _, _, err := l.next(); err != nil {
 				t.Fatal(err)
 			}

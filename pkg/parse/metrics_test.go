@@ -92,6 +92,7 @@ x{a="2",b="q"} 4
 nan NaN
 mixed{a="1"} NaN
 mixed{a="2"} 3
+escaped{a="one \" } more"} 6
 quoted{a="say \"hi\" } # \\ \n",b=""} 5
 `)
 	value := func(v float64, ok bool) string { return fmt.Sprint(v, ok) }
@@ -111,6 +112,7 @@ quoted{a="say \"hi\" } # \\ \n",b=""} 5
 		{"the sum of NaN neither", value(m.Sum("nan")), "0 false"},
 		{"the first that is not NaN", value(m.Value("mixed")), "3 true"},
 		{"sum without NaN", value(m.Sum("mixed")), "3 true"},
+		{"one quote and a brace in a label", value(m.Value("escaped", "a", "one \" } more")), "6 true"},
 		{"quotes and braces in a label", value(m.Value("quoted", "a", "say \"hi\" } # \\ \n")), "5 true"},
 	} {
 		if test.got != test.want {
@@ -256,6 +258,7 @@ func TestReadMetricsNotAPage(t *testing.T) {
 		"\n\n":                             "not a metrics page: it holds no sample",
 		"# EOF\n":                          "not a metrics page: it holds no sample",
 		"<html>\n<body>x 1\n</html>":       `not a metrics page: starts with "<html>"`,
+		"<pre>\nx 1\n</pre>\n":             `not a metrics page: starts with "<pre>"`,
 		"\n<!DOCTYPE html><html><head>":    `not a metrics page: starts with "<!DOCTYPE html><html><head>"`,
 		`{"error":"\u001b[2J"}`:            `not a metrics page: starts with "{\"error\":\"\\u001b[2J\"}"`,
 		"404 page not found\n":             `not a metrics page: starts with "404 page not found"`,
@@ -307,6 +310,17 @@ func TestReadMetricsOnly(t *testing.T) {
 	}
 	if m, err := ReadMetricsOnly(strings.NewReader("a 1\n{\"nginx.x\"} 2\n"), "nginx."); err != nil || m.Len() != 1 {
 		t.Errorf("a name in quotes: %v, %d samples", err, m.Len())
+	}
+}
+
+// Line numbers go on behind a line that expfmt stopped at.
+func TestReadMetricsLineNumbers(t *testing.T) {
+	_, err := ReadMetrics(strings.NewReader("a 1\n# x\nbad x\nb 1\n\nbad y\nc 1\nbad z\n"))
+	want := `metrics line 3: expected float as value, got "x": "bad x"
+metrics line 6: expected float as value, got "y": "bad y"
+metrics line 8: expected float as value, got "z": "bad z"`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

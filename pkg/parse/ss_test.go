@@ -69,7 +69,7 @@ func TestListenSocketsRows(t *testing.T) {
 		{name: "Send-Q 0 without skmem is the fall-back", row: "LISTEN 1 0 0.0.0.0:80 0.0.0.0:*", address: "0.0.0.0", port: 80, depth: "1", limit: "?(" + fellBack + ")", drops: "?(" + noSkmem + ")", inode: "?(ss was asked without -e)"},
 		{name: "older skmem has no d", row: "LISTEN 0 5 0.0.0.0:80 0.0.0.0:* skmem:(r0,rb87380,t0,tb16384,f0,w0,o0,bl0)", address: "0.0.0.0", port: 80, depth: "0", limit: "5", drops: "?(" + skmemNoDrops + ")", inode: "?(ss was asked without -e)"},
 		{name: "old mem is not skmem", row: "LISTEN 0 5 0.0.0.0:80 0.0.0.0:* mem:(r0,w0,f0,t0)", address: "0.0.0.0", port: 80, depth: "0", limit: "5", drops: "?(" + noSkmem + ")", inode: "?(ss was asked without -e)"},
-		{name: "torn skmem: d2 may be d277", row: "LISTEN 0 5 0.0.0.0:80 0.0.0.0:* skmem:(r0,rb1,t0,tb1,f0,w0,o0,bl0,d2", address: "0.0.0.0", port: 80, depth: "0", limit: "5", drops: "?(" + skmemNoDrops + ")", inode: "?(ss was asked without -e)"},
+		{name: "torn skmem: d27 may be d277", row: "LISTEN 0 5 0.0.0.0:80 0.0.0.0:* skmem:(r0,rb1,t0,tb1,f0,w0,o0,bl0,d27", address: "0.0.0.0", port: 80, depth: "0", limit: "5", drops: "?(" + skmemNoDrops + ")", inode: "?(ss was asked without -e)"},
 		{name: "a path of a cgroup that looks like details", row: `LISTEN 0 5 *:80 *:* uid:1000 ino:1150 sk:1 cgroup:/ ino:9 skmem:(d9) users:(("x",pid=1,fd=2)) <->` + skmem, address: "*", port: 80, depth: "0", limit: "5", drops: "7", inode: "1150"},
 		{name: "inode 0", row: "LISTEN 0 5 *:80 *:* ino:0 sk:1 <->" + skmem, address: "*", port: 80, depth: "0", limit: "5", drops: "7", inode: "?(ss printed no inode)"},
 		{name: "old ss writes :::80", row: "LISTEN 0 5 :::80 :::*" + skmem, address: "::", port: 80, depth: "0", limit: "5", drops: "7", inode: "?(ss was asked without -e)"},
@@ -81,6 +81,7 @@ func TestListenSocketsRows(t *testing.T) {
 		{name: "protocol", row: "tcp LISTEN 4 5 *:80 *:*" + skmem, address: "*", port: 80, depth: "4", limit: "5", drops: "7", inode: "?(ss was asked without -e)"},
 		{name: "holders stick to the peer", row: `LISTEN 0 5 *:80 *:*users:(("a",pid=1,fd=2))` + skmem, address: "*", port: 80, depth: "0", limit: "5", drops: "7", inode: "?(ss was asked without -e)", owners: 1},
 		{name: "a name that looks like skmem", row: `LISTEN 0 5 *:80 *:* users:((" skmem:(d9) ",pid=1,fd=2))` + skmem, address: "*", port: 80, depth: "0", limit: "5", drops: "7", inode: "?(ss was asked without -e)", owners: 1},
+		{name: "names that look like details, and no details", row: `LISTEN 0 5 *:80 *:* users:((" skmem:(d9) ",pid=1,fd=2),("a ino:9 b",pid=1,fd=2))`, address: "*", port: 80, depth: "0", limit: "5", drops: "?(" + noSkmem + ")", inode: "?(ss was asked without -e)", owners: 2},
 		{name: "the largest port and figures", row: "LISTEN 4294967295 4294967295 *:65535 *:*" + skmem, address: "*", port: 65535, depth: "4294967295", limit: "4294967295", drops: "7", inode: "?(ss was asked without -e)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -133,6 +134,7 @@ func TestListenSocketsMalformed(t *testing.T) {
 		{"LISTEN 0 128 *:65536 *:*", `ss line 2: local port is not a number (ss needs -n): "LISTEN 0 128 *:65536 *:*"`},
 		{"LISTEN 0 128 localhost:81 *:*", `ss line 2: local address is not an IP address: "LISTEN 0 128 localhost:81 *:*"`},
 		{"LISTEN 0 128 *%:81 *:*", `ss line 2: local address names no interface: "LISTEN 0 128 *%:81 *:*"`},
+		{"LISTEN 0 128 *%sixteen-is-a-lot:81 *:*", `ss line 2: local address names no interface: "LISTEN 0 128 *%sixteen-is-a-lot:81 *:*"`},
 		{"ss: not found", `ss line 2: not a row of ss: "ss: not found"`},
 		{"\x1b[31mLISTEN 0 1 *:81 *:*", `ss line 2: not a row of ss: "\x1b[31mLISTEN 0 1 *:81 *:*"`},
 	} {
