@@ -43,8 +43,7 @@ unit() {
 	(cd test/images && go test ./...)
 	(cd test/images/mkimage && go test ./...)
 	if command -v cargo >/dev/null; then
-		# The same target folder as the image build, so that it is built once.
-		(cd test/images/tokioproxy && cargo test --quiet --locked)
+		test/images/build.sh "" cargo-test
 	else
 		echo "left out: tests of test/images/tokioproxy (no cargo on this machine)"
 	fi
