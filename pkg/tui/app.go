@@ -7,7 +7,6 @@ import (
 
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/help"
-	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/bubbles/textinput"
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
@@ -166,6 +165,7 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 func (a *app) show() {
 	a.shown = a.live
 	a.rows = make(map[string]row, len(a.shown.Pods))
+	before := pending(a.counted)
 	a.counted, a.spaces = count(a.shown), false
 	for _, p := range a.shown.Pods {
 		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
@@ -176,7 +176,10 @@ func (a *app) show() {
 		r := newRow(p, points)
 		a.rows[r.key] = r
 	}
-	if a.now.Sub(a.sortedAt) >= resortAfter {
+	// While the first frames come in nothing has a place yet, unless the user has
+	// chosen one.
+	settling := !a.touched && pending(a.counted) != before
+	if settling || a.now.Sub(a.sortedAt) >= resortAfter {
 		a.sort()
 		return
 	}
@@ -219,153 +222,4 @@ func (a *app) index() int {
 		}
 	}
 	return -1
-}
-
-// single takes apart keys that were typed so fast that they came as one, so that
-// jjj is three steps down. What is pasted is text, and stays whole.
-func single(msg tea.KeyMsg) []tea.KeyMsg {
-	if msg.Type != tea.KeyRunes || msg.Paste || msg.Alt || len(msg.Runes) < 2 {
-		return []tea.KeyMsg{msg}
-	}
-	keys := make([]tea.KeyMsg, len(msg.Runes))
-	for i := range msg.Runes {
-		keys[i] = tea.KeyMsg{Type: tea.KeyRunes, Runes: msg.Runes[i : i+1]}
-	}
-	return keys
-}
-
-// press acts on a key.
-func (a *app) press(msg tea.KeyMsg) tea.Cmd {
-	switch {
-	case key.Matches(msg, a.keys.interrupt):
-		return tea.Interrupt
-	case key.Matches(msg, a.keys.suspend):
-		return tea.Suspend
-	case a.filtering:
-		return a.typeFilter(msg)
-	case key.Matches(msg, a.keys.quit):
-		return tea.Quit
-	case key.Matches(msg, a.keys.pause) && a.page != helpPage:
-		a.togglePause()
-	case key.Matches(msg, a.keys.help):
-		a.toggleHelp()
-	case a.page == listPage:
-		return a.pressInList(msg)
-	default:
-		a.pressInPage(msg)
-	}
-	return nil
-}
-
-func (a *app) togglePause() {
-	if a.paused.IsZero() {
-		a.paused = a.now
-		return
-	}
-	a.paused = time.Time{}
-	a.show()
-}
-
-func (a *app) toggleHelp() {
-	if a.page == helpPage {
-		a.page = a.back
-	} else {
-		a.back, a.page = a.page, helpPage
-	}
-	a.scroll.SetYOffset(0)
-}
-
-func (a *app) typeFilter(msg tea.KeyMsg) tea.Cmd {
-	switch {
-	case key.Matches(msg, a.keys.accept):
-		a.filtering = false
-		a.filter.Blur()
-	case key.Matches(msg, a.keys.abortion):
-		a.clearFilter()
-	case msg.Type == tea.KeyUp:
-		a.move(-1)
-	case msg.Type == tea.KeyDown:
-		a.move(1)
-	default:
-		a.filter, _ = a.filter.Update(msg)
-		a.sift()
-	}
-	return nil
-}
-
-func (a *app) clearFilter() {
-	a.filtering = false
-	a.filter.Blur()
-	a.filter.Reset()
-	a.sift()
-}
-
-func (a *app) pressInList(msg tea.KeyMsg) tea.Cmd {
-	k := a.keys
-	switch {
-	case key.Matches(msg, k.up):
-		a.move(-1)
-	case key.Matches(msg, k.down):
-		a.move(1)
-	case key.Matches(msg, k.pageUp):
-		a.move(-max(1, a.listHeight()-1))
-	case key.Matches(msg, k.pageDown):
-		a.move(max(1, a.listHeight()-1))
-	case key.Matches(msg, k.top):
-		a.move(-len(a.visible))
-	case key.Matches(msg, k.bottom):
-		a.move(len(a.visible))
-	case key.Matches(msg, k.open):
-		if a.selected != "" {
-			a.page, a.detail, a.touched = detailPage, a.selected, true
-			a.scroll.SetYOffset(0)
-		}
-	case key.Matches(msg, k.back):
-		a.clearFilter()
-	case key.Matches(msg, k.filter):
-		a.filtering = true
-		a.filter.Focus()
-		a.filter.CursorEnd()
-	case key.Matches(msg, k.sort):
-		a.orderAt = (a.orderAt + 1) % len(a.orders)
-		a.sort()
-	case key.Matches(msg, k.reverse):
-		a.reversed = !a.reversed
-		a.sort()
-	}
-	return nil
-}
-
-func (a *app) pressInPage(msg tea.KeyMsg) {
-	k := a.keys
-	switch {
-	case key.Matches(msg, k.back):
-		if a.page == helpPage {
-			a.page = a.back
-		} else {
-			a.page = listPage
-		}
-		a.scroll.SetYOffset(0)
-	case key.Matches(msg, k.up):
-		a.scroll.ScrollUp(1)
-	case key.Matches(msg, k.down):
-		a.scroll.ScrollDown(1)
-	case key.Matches(msg, k.pageUp):
-		a.scroll.PageUp()
-	case key.Matches(msg, k.pageDown):
-		a.scroll.PageDown()
-	case key.Matches(msg, k.top):
-		a.scroll.GotoTop()
-	case key.Matches(msg, k.bottom):
-		a.scroll.GotoBottom()
-	}
-}
-
-// move takes the selection some rows down, or up when n is negative.
-func (a *app) move(n int) {
-	a.touched = true
-	if len(a.visible) == 0 {
-		return
-	}
-	a.selected = a.visible[min(max(0, a.index()+n), len(a.visible)-1)]
 }

@@ -69,6 +69,22 @@ func TestRowsKeepTheirPlaces(t *testing.T) {
 	}
 }
 
+// While the first frames come in, the worst pod comes first at once.
+func TestFirstFramesAreSortedAtOnce(t *testing.T) {
+	a := screen(t, 80, 24)
+	s := many(3, 1)
+	for i := range s.Pods {
+		s.Pods[i].Collection.Stage = model.StageWaiting
+	}
+	deliver(a, s)
+	s = many(3, 2)
+	s.Pods[2].Window.Overflows = known(9)
+	deliver(a, s)
+	if a.visible[0] != "uid-pod-1002" {
+		t.Errorf("the first frames leave the order at %v", a.visible)
+	}
+}
+
 // Once moved, the selection stays with its pod wherever that goes.
 func TestSelectionFollowsThePod(t *testing.T) {
 	a := screen(t, 80, 24)

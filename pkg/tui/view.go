@@ -227,3 +227,20 @@ func (a *app) footer() string {
 	a.help.Width = max(1, a.width-len([]rune(right))-2)
 	return spread(a.help.ShortHelpView(set.short), a.styles.dim.Render(right), a.width)
 }
+
+func pending(list []counted) int {
+	for _, c := range list {
+		if c.state == model.StatePending {
+			return c.n
+		}
+	}
+	return 0
+}
+
+// pageLines are the lines of the page that scrolls.
+func (a *app) pageLines() []string {
+	if a.page == helpPage {
+		return a.helpLines()
+	}
+	return a.detailLines()
+}

@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+)
+
+func (d *detail) counters() {
+	p, c, w := d.pod, d.pod.Counters, d.pod.Window
+	about := "packets since the namespace began, retransmits included"
+	if p.HostNetwork {
+		about = "the node's, not the pod's"
+	}
+	d.section("Network namespace", about)
+	window := "in the window"
+	if s, ok := w.Seconds.Get(); ok {
+		window = fmt.Sprintf("in %.1fs", s)
+	}
+	table := [][]string{{"", "SINCE START", strings.ToUpper(window), "PER SECOND"}}
+	row := func(name string, total, diff model.Value[int64], hasDiff bool) {
+		cells := []string{name, render.Count(total), "", ""}
+		if hasDiff {
+			cells[2], cells[3] = signed(diff), render.Rate(w.PerSecond(diff))
+		}
+		table = append(table, cells)
+	}
+	row("ListenOverflows", c.ListenOverflows, w.Overflows, true)
+	row("ListenDrops", c.ListenDrops, w.Drops, true)
+	row("connections accepted", c.PassiveOpens, w.Accepted, true)
+	row("TCPReqQFullDoCookies", c.ReqQFullDoCookies, model.Value[int64]{}, false)
+	row("TCPReqQFullDrop", c.ReqQFullDrop, model.Value[int64]{}, false)
+	row("SyncookiesSent", c.SyncookiesSent, model.Value[int64]{}, false)
+	row("SyncookiesRecv", c.SyncookiesRecv, model.Value[int64]{}, false)
+	row("net.core.somaxconn", c.Somaxconn, model.Value[int64]{}, false)
+	for i, l := range alignTable(table, []bool{false, true, true, true}) {
+		d.add("  " + orStyle(i == 0, d.styles.dim, d.styles.plain).Render(l))
+	}
+	if reason := w.Seconds.Reason(); reason != "" {
+		d.plain("no window yet", reason)
+	}
+	if n, ok := w.Unattributed.Get(); ok && n > 0 {
+		d.field("unattributed", fmt.Sprintf("%d overflows that no listener's own drop count explains", n), d.styles.warn)
+	}
+}
+
+func signed(v model.Value[int64]) string {
+	n, ok := v.Get()
+	if !ok {
+		return render.Unknown
+	}
+	return fmt.Sprintf("+%d", n)
+}
+
+func (d *detail) workers() {
+	p, r := d.pod, d.pod.Runtime
+	d.section("Workers", "of "+render.Proxy(p))
+	if render.Workers(p) == render.NotApplicable {
+		d.lines[len(d.lines)-1] = d.styles.title.Render("Workers")
+		d.add("  " + d.styles.dim.Render("no proxy that tells about its workers"))
+		return
+	}
+	if !r.Workers.IsKnown() && r.Workers.Reason() != "" {
+		d.plain("unknown", r.Workers.Reason())
+		return
+	}
+	d.plain("in force", render.Workers(p))
+	busy, style := render.Busy(p), d.styles.level(r.Window.Busy.Or(0), 0.7, model.BusySaturated)
+	switch s, ok := r.Window.Seconds.Get(); {
+	case r.Window.Busy.IsKnown() && ok:
+		busy = fmt.Sprintf("%s %s over %.1fs", busy, bar(r.Window.Busy.Or(0), 10), s)
+		if r.Window.Clamped {
+			busy += " (a long poll was booked at its end: cut to 1)"
+		}
+	case r.Window.Busy.Reason() != "":
+		busy += "  " + r.Window.Busy.Reason()
+	}
+	d.field("busy", busy, style)
+	d.plain("CPU", orElse(r.Window.CPU.IsKnown(), fmt.Sprintf("%.2f cores", r.Window.CPU.Or(0)), render.Unknown))
+	d.plain("parks, polls", render.Count(r.Window.Parks)+", "+render.Count(r.Window.Polls)+" in that time")
+	if s, ok := r.Window.Stalled.Get(); ok && s >= model.StallSeconds {
+		d.field("stalled", fmt.Sprintf("the metrics have stood still for %.0fs while the clock moved", s), d.styles.bad)
+	}
+	d.plain("run queue", render.Count(r.LocalQueue)+" tasks wait; "+render.Count(r.Steals)+" stolen, "+render.Count(r.Spills)+" spilled since start")
+	d.plain("descriptors", render.Count(r.OpenFDs)+" of "+render.Count(r.MaxFDs))
+	if ready, ok := r.Ready.Get(); ok {
+		d.plain("ready", orElse(ready, "yes", "no"))
+	}
+}
