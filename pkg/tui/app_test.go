@@ -276,6 +276,24 @@ func TestFiguresGrowOld(t *testing.T) {
 	}
 }
 
+// Old figures stay out of the total: nobody knows whether they still hold.
+func TestTotalLeavesOldFiguresOut(t *testing.T) {
+	a := screen(t, 120, 24)
+	s := many(2, 5)
+	for i := range s.Pods {
+		s.Pods[i].Window.Seconds, s.Pods[i].Window.Overflows = model.Known(10.0), known(int64(20*(i+1)))
+	}
+	deliver(a, s)
+	if v := a.View(); !strings.Contains(v, "ovf 6.0/s") {
+		t.Errorf("no total of 2 and 4 a second:\n%s", v)
+	}
+	s.Pods[1].Collection.Stage = model.StageStale
+	deliver(a, s)
+	if v := a.View(); !strings.Contains(v, "ovf 2.0/s") {
+		t.Errorf("the stale pod's 4 a second are in the total:\n%s", v)
+	}
+}
+
 func TestHelpReturns(t *testing.T) {
 	a := screen(t, 80, 24)
 	watch(a, 3)
