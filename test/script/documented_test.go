@@ -109,7 +109,7 @@ var ways = []struct {
 	{`(\w+=\S+ +)*make\b`, tryMake},
 	{`go test\b`, tryGoTest},
 	// What needs a network, or changes the reader's machine.
-	{`git clone |cd |git diff |go install |kubectl krew |export PATH=|sudo apt-get |apt-get `, nil},
+	{`git clone |cd |git diff |install |go install |kubectl krew |export PATH=|sudo apt-get |apt-get `, nil},
 }
 
 func tryEach(t *testing.T, commands []string) {
@@ -161,7 +161,7 @@ func tryProduct(t *testing.T, line string) {
 	mistake := strings.Contains(stderr.String(), "--help")
 	switch cluster := needsCluster(line); {
 	case cluster && (mistake || !strings.Contains(stderr.String(), "https://127.0.0.1:1: connection refused")):
-		t.Errorf("want only that the API server does not answer, got %v and\n%s", err, stderr.String())
+		t.Errorf("want only that the API server does not answer, got %q on stdout, %v and\n%s", first, err, stderr.String())
 	case !cluster && strings.Contains(line, "--local") && runtime.GOOS != "linux":
 		t.Skip("--local needs Linux")
 	case !cluster && (mistake || first == "" || strings.Contains(stderr.String(), "error:")):
@@ -249,6 +249,24 @@ func tryGoTest(t *testing.T, line string) {
 		}
 		if !strings.Contains(tests, need) {
 			t.Errorf("%s: the tests have no %s", word, need)
+		}
+	}
+}
+
+// Pages name files of the repository in links; one that was renamed shows here.
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"} {
+		links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readRoot(t, page), -1)
+		for _, link := range links {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, link[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		if page != "ARCHITECTURE.md" && len(links) == 0 {
+			t.Errorf("%s: found no link at all", page)
 		}
 	}
 }
