@@ -163,10 +163,18 @@ func OverflowRate(p model.Pod, l model.Listener) string {
 	return Rate(own)
 }
 
-// proxyless says whether the pod has no proxy whose runtime could be read.
+// proxyless says whether the pod has no proxy that would tell about its workers.
 func proxyless(p model.Pod) bool {
-	r := p.Runtime
-	return p.Proxy.Adapter == "" && !r.Workers.IsKnown() && r.Workers.Reason() == ""
+	return p.Proxy.Adapter == "" && !p.Runtime.Workers.IsKnown()
+}
+
+// PodName is NAMESPACE/NAME, or the name alone for this machine, which has no
+// namespace.
+func PodName(p model.Pod) string {
+	if p.Meta.Namespace == "" {
+		return Clean(p.Meta.Name)
+	}
+	return Clean(p.Meta.Namespace) + "/" + Clean(p.Meta.Name)
 }
 
 // Workers is the number of workers in force; when another number was asked for,
@@ -251,7 +259,7 @@ func Notes(s model.Snapshot) []string {
 		notes = append(notes, Clean(n))
 	}
 	for _, p := range s.Pods {
-		name := "pod " + Clean(p.Meta.Namespace) + "/" + Clean(p.Meta.Name) + ": "
+		name := "pod " + PodName(p) + ": "
 		c := p.Collection
 		switch c.Stage {
 		case model.StageFailed, model.StageStale, model.StageEnded:

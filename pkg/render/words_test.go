@@ -80,6 +80,27 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// A pod without a proxy has no workers to be unknown, whatever the reason given.
+func TestWorkersWithoutAProxy(t *testing.T) {
+	p := model.Pod{Runtime: model.UnknownRuntime("no proxy was recognised")}
+	if Workers(p) != NotApplicable || Busy(p) != NotApplicable {
+		t.Errorf("workers %s, busy %s", Workers(p), Busy(p))
+	}
+	p.Proxy.Adapter = "linkerd"
+	if Workers(p) != Unknown || Busy(p) != Unknown {
+		t.Errorf("a proxy that was not read: workers %s, busy %s", Workers(p), Busy(p))
+	}
+}
+
+func TestPodName(t *testing.T) {
+	if got := PodName(pod("a")); got != "shop/a" {
+		t.Errorf("got %q", got)
+	}
+	if got := PodName(model.Pod{Meta: model.Meta{Name: "vm"}}); got != "vm" {
+		t.Errorf("without a namespace: %q", got)
+	}
+}
+
 func TestNotes(t *testing.T) {
 	s := everyKind()
 	s.Notes = []string{"probes run until 13:00Z"}

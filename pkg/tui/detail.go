@@ -64,7 +64,7 @@ func (d *detail) plain(label, text string) { d.field(label, text, d.styles.plain
 func (d *detail) headline() {
 	p := d.pod
 	word, style := d.stateWord(d.row)
-	name := d.styles.bold.Render(render.Clean(p.Meta.Namespace) + "/" + render.Clean(p.Meta.Name))
+	name := d.styles.bold.Render(render.PodName(p))
 	d.add("", name+"  "+style.Render(word))
 	if why := d.whyWord(d.row); why != "" {
 		for _, l := range wrap(why, d.width-2) {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
@@ -15,11 +14,11 @@ func (d *detail) counters() {
 		about = "the node's, not the pod's"
 	}
 	d.section("Network namespace", about)
-	window := "in the window"
+	window := "IN THE WINDOW"
 	if s, ok := w.Seconds.Get(); ok {
-		window = fmt.Sprintf("in %.1fs", s)
+		window = fmt.Sprintf("IN %.1fs", s)
 	}
-	table := [][]string{{"", "SINCE START", strings.ToUpper(window), "PER SECOND"}}
+	table := [][]string{{"", "SINCE START", window, "PER SECOND"}}
 	row := func(name string, total, diff model.Value[int64], hasDiff bool) {
 		cells := []string{name, render.Count(total), "", ""}
 		if hasDiff {
@@ -29,7 +28,8 @@ func (d *detail) counters() {
 	}
 	row("ListenOverflows", c.ListenOverflows, w.Overflows, true)
 	row("ListenDrops", c.ListenDrops, w.Drops, true)
-	row("connections accepted", c.PassiveOpens, w.Accepted, true)
+	row("PassiveOpens", c.PassiveOpens, model.Value[int64]{}, false)
+	table = append(table, []string{"accepted", "", signed(w.Accepted), render.Rate(w.PerSecond(w.Accepted))})
 	row("TCPReqQFullDoCookies", c.ReqQFullDoCookies, model.Value[int64]{}, false)
 	row("TCPReqQFullDrop", c.ReqQFullDrop, model.Value[int64]{}, false)
 	row("SyncookiesSent", c.SyncookiesSent, model.Value[int64]{}, false)
@@ -56,12 +56,13 @@ func signed(v model.Value[int64]) string {
 
 func (d *detail) workers() {
 	p, r := d.pod, d.pod.Runtime
-	d.section("Workers", "of "+render.Proxy(p))
 	if render.Workers(p) == render.NotApplicable {
-		d.lines[len(d.lines)-1] = d.styles.title.Render("Workers")
-		d.add("  " + d.styles.dim.Render("no proxy that tells about its workers"))
+		d.section("Workers", "")
+		why := render.Clean(r.Workers.Reason())
+		d.add("  " + d.styles.dim.Render(orElse(why != "", why, "no proxy that tells about its workers")))
 		return
 	}
+	d.section("Workers", "of "+render.Proxy(p))
 	if !r.Workers.IsKnown() && r.Workers.Reason() != "" {
 		d.plain("unknown", r.Workers.Reason())
 		return

@@ -59,11 +59,10 @@ func (a *app) whyWord(r row) string {
 
 // podName is the pod's name, with its namespace where there is more than one.
 func (a *app) podName(p model.Pod) string {
-	name := render.Clean(p.Meta.Name)
 	if a.spaces {
-		return render.Clean(p.Meta.Namespace) + "/" + name
+		return render.PodName(p)
 	}
-	return name
+	return render.Clean(p.Meta.Name)
 }
 
 // listLines are the column titles and the rows.

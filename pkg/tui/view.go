@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
@@ -72,7 +74,8 @@ func (a *app) header() []string {
 	right = append(right, a.now.UTC().Format("15:04:05Z"))
 	lines := []string{spread(name, strings.Join(right, "  "), a.width)}
 	if a.showsCounts() {
-		lines = append(lines, spread(a.counts(), a.total(), a.width))
+		total := a.total()
+		lines = append(lines, spread(a.counts(a.width-ansi.StringWidth(total)-2), total, a.width))
 	}
 	if p := a.problem(); p != "" {
 		lines = append(lines, p)
@@ -80,16 +83,25 @@ func (a *app) header() []string {
 	return lines
 }
 
-// counts tells how many pods are in which state, worst first.
-func (a *app) counts() string {
+// counts tells how many pods are in which state, worst first, as far as there is
+// room.
+func (a *app) counts(room int) string {
 	if len(a.shown.Pods) == 0 {
 		return a.styles.dim.Render("no pods yet")
 	}
-	parts := []string{plural(len(a.shown.Pods), "pod")}
-	for _, c := range a.counted {
-		parts = append(parts, a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state)))
+	line := plural(len(a.shown.Pods), "pod")
+	for i, c := range a.counted {
+		next := "  " + a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state))
+		more := "  …"
+		if i == len(a.counted)-1 {
+			more = ""
+		}
+		if ansi.StringWidth(line+next+more) > room {
+			return line + "  …"
+		}
+		line += next
 	}
-	return strings.Join(parts, "  ")
+	return line
 }
 
 // summary is counts without colour.
