@@ -25,9 +25,9 @@ type TableOptions struct {
 
 // column is one column of the table; wide ones have priority 1, as kubectl's.
 type column struct {
-	name, kind, description string
-	wide                    bool
-	cell                    func(s model.Snapshot, p model.Pod, l *model.Listener) string
+	name, description string
+	wide              bool
+	cell              func(s model.Snapshot, p model.Pod, l *model.Listener) string
 }
 
 // columns gives the table's columns from left to right. A nil listener is a pod

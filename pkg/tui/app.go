@@ -101,7 +101,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = max(1, msg.Width), max(1, msg.Height)
-		a.filter.Width = max(1, a.width-20)
+		a.filter.Width = max(1, a.width-40)
 	case clockMsg:
 		if msg.seq != a.ticks {
 			return a, nil

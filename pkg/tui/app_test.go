@@ -9,6 +9,10 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"github.com/muesli/termenv"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -369,4 +373,26 @@ func TestHostileStringsAreShownNotObeyed(t *testing.T) {
 	}
 	a.Update(snapshotMsg{seq: a.polls, err: errors.New(evil), at: noon})
 	fits(t, a)
+}
+
+// Colour only repeats words: without it the very same text is on the screen.
+func TestColourAddsNoText(t *testing.T) {
+	plain := screen(t, 200, 50)
+	watch(plain, 31)
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.TrueColor)
+	coloured := newApp(Options{Title: plain.title, Now: plain.poller.now}, plain.poller, r)
+	coloured.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	watch(coloured, 31)
+	for _, key := range []string{"down", "enter", "?"} {
+		press(plain, key)
+		press(coloured, key)
+		view := coloured.View()
+		if view == plain.View() {
+			t.Errorf("after %s there is no colour", key)
+		}
+		if diff := cmp.Diff(plain.View(), ansi.Strip(view)); diff != "" {
+			t.Errorf("after %s the coloured screen says something else:\n%s", key, diff)
+		}
+	}
 }

@@ -160,7 +160,8 @@ func window(p model.Pod, n int, change func(*model.Pod)) model.Pod {
 // screen is an app that a test drives by hand, with no Source behind it.
 func screen(t testing.TB, width, height int) *app {
 	t.Helper()
-	r := lipgloss.NewRenderer(io.Discard, termenv.WithProfile(termenv.Ascii))
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.Ascii)
 	o := Options{Title: "prod-eu1/shop", Interval: time.Second, Now: func() time.Time { return noon }}
 	a := newApp(o, &poller{interval: o.Interval, now: o.Now}, r)
 	a.Update(tea.WindowSizeMsg{Width: width, Height: height})

@@ -4,9 +4,9 @@ import "github.com/charmbracelet/bubbles/key"
 
 // keyMap are the keys of all pages.
 type keyMap struct {
-	up, down, pageUp, pageDown, top, bottom          key.Binding
-	open, back, filter, sort, reverse, pause         key.Binding
-	help, quit, interrupt, suspend, accept, abortion key.Binding
+	up, down, pageUp, pageDown, top, bottom       key.Binding
+	open, back, filter, sort, reverse, pause      key.Binding
+	help, quit, interrupt, suspend, accept, abort key.Binding
 }
 
 func newKeys() keyMap {
@@ -31,7 +31,7 @@ func newKeys() keyMap {
 		interrupt: bind([]string{"ctrl+c"}, "ctrl-c", "interrupt"),
 		suspend:   bind([]string{"ctrl+z"}, "ctrl-z", "suspend"),
 		accept:    bind([]string{"enter"}, "⏎", "keep"),
-		abortion:  bind([]string{"esc"}, "esc", "clear"),
+		abort:     bind([]string{"esc"}, "esc", "clear"),
 	}
 }
 
@@ -61,8 +61,4 @@ func (k keyMap) detail() keySet {
 
 func (k keyMap) helpPage() keySet {
 	return keySet{short: []key.Binding{k.back, k.up, k.down, k.quit}}
-}
-
-func (k keyMap) typing() keySet {
-	return keySet{short: []key.Binding{k.accept, k.abortion}}
 }

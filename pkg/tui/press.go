@@ -66,7 +66,7 @@ func (a *app) typeFilter(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.accept):
 		a.filtering = false
 		a.filter.Blur()
-	case key.Matches(msg, a.keys.abortion):
+	case key.Matches(msg, a.keys.abort):
 		a.clearFilter()
 	case msg.Type == tea.KeyUp:
 		a.move(-1)

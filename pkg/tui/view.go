@@ -214,7 +214,7 @@ func (a *app) problem() string {
 // footer names the keys, or takes the filter.
 func (a *app) footer() string {
 	if a.filtering {
-		found := a.styles.dim.Render(fmt.Sprintf("%d of %d", len(a.visible), len(a.all)))
+		found := a.styles.dim.Render(fmt.Sprintf("%d of %d  ⏎ keep  esc clear", len(a.visible), len(a.all)))
 		return spread(a.filter.View(), found, a.width)
 	}
 	right := ""
