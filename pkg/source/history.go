@@ -20,8 +20,7 @@ type frame struct {
 	sample    model.Sample
 	listeners []model.Listener
 	counters  model.Counters
-	warnings  []error
-	read      bool
+	notes     []string
 }
 
 // addFrame keeps a frame and forgets those that no window reaches any more. A
@@ -31,8 +30,7 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 		sample:    model.Sample{Seq: f.Seq, Uptime: f.Uptime, Arrived: arrived, Sandbox: sandbox},
 		listeners: model.GroupSockets(f.Sockets),
 		counters:  f.Counters,
-		warnings:  f.Warnings,
-		read:      f.SocketsRead,
+		notes:     notesOf(f),
 	}
 	if n := len(h.frames); n > 0 {
 		last := h.frames[n-1].sample
@@ -47,6 +45,15 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 		keep++
 	}
 	h.frames = trim(h.frames, keep)
+}
+
+// notesOf gives what the sampler and the parsers had to say of a frame.
+func notesOf(f parse.Frame) []string {
+	notes := append([]string(nil), f.Notes...)
+	for _, w := range f.Warnings {
+		notes = append(notes, w.Error())
+	}
+	return notes
 }
 
 // addReading keeps a reading of the proxy's metrics.
@@ -83,9 +90,7 @@ func (h *history) fill(p *model.Pod) {
 	newest := h.frames[len(h.frames)-1]
 	p.Sample, p.Counters = newest.sample, newest.counters
 	p.Listeners = append([]model.Listener(nil), newest.listeners...)
-	for _, w := range newest.warnings {
-		p.Notes = append(p.Notes, w.Error())
-	}
+	p.Notes = append(p.Notes, newest.notes...)
 	oldest := h.frames[0]
 	prev := model.Pod{Sample: oldest.sample, Listeners: oldest.listeners, Counters: oldest.counters}
 	*p = model.Diff(prev, *p)

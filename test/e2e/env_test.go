@@ -115,10 +115,25 @@ func (e *env) exec(pod, container string, command ...string) string {
 	return out
 }
 
+// output is exec for a command that prints something. On a loaded machine the
+// output of a short command is now and then lost on its way: then it is asked
+// again.
+func (e *env) output(pod, container string, command ...string) string {
+	e.Helper()
+	var out string
+	e.eventually(fmt.Sprintf("output of %q", command), func() error {
+		if out = e.exec(pod, container, command...); strings.TrimSpace(out) == "" {
+			return errors.New("it printed nothing")
+		}
+		return nil
+	})
+	return out
+}
+
 func (e *env) tryExec(ctx context.Context, pod, container string, command ...string) (string, error) {
 	req := cluster.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(e.ns).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdout: true, Stderr: true}, scheme.ParameterCodec)
-	executor, err := remotecommand.NewSPDYExecutor(cluster.config, "POST", req.URL())
+	executor, err := remotecommand.NewWebSocketExecutor(cluster.config, "GET", req.URL().String())
 	if err != nil {
 		return "", err
 	}
