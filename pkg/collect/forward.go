@@ -43,26 +43,36 @@ type Forwarder struct {
 func (f *Forwarder) Transport(namespace, pod string, port uint16) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return f.Dial(ctx, namespace, pod, port)
+			return f.dial(bare{ctx}, namespace, pod, port)
 		},
 		MaxConnsPerHost:     1,
 		MaxIdleConnsPerHost: 1,
 	}
 }
 
+// bare is a context without values. A request's trace is among them, and the
+// connection to the API server would otherwise be taken for the one to the pod.
+type bare struct{ context.Context }
+
+func (bare) Value(any) any { return nil }
+
 // Dial opens a connection to a port of the pod.
 func (f *Forwarder) Dial(ctx context.Context, namespace, pod string, port uint16) (net.Conn, error) {
+	conn, err := f.dial(ctx, namespace, pod, port)
+	if err != nil {
+		return nil, fmt.Errorf("forwarding to port %d of pod %s/%s: %w", port, namespace, pod, err)
+	}
+	return conn, nil
+}
+
+func (f *Forwarder) dial(ctx context.Context, namespace, pod string, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	t, err := f.tunnel(namespace, pod)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := t.open(ctx, port)
-	if err != nil {
-		return nil, fmt.Errorf("forwarding to port %d of pod %s/%s: %w", port, namespace, pod, err)
-	}
-	return conn, nil
+	return t.open(ctx, port)
 }
 
 // Release closes the tunnel of a pod, and with it every connection to it.

@@ -246,8 +246,15 @@ func TestGetKeepsTheLinkWhenNothingListens(t *testing.T) {
 // A stalled proxy takes a connection and says nothing.
 func TestGetTimesOut(t *testing.T) {
 	s, _ := serveForward(t)
-	port, _ := proxyPage(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	port, _ := proxyPage(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			<-r.Context().Done()
+		}
+	})
 	_, g := getter(t, s, port)
+	if _, err := g.Get(t.Context(), "/ready"); err != nil {
+		t.Fatal(err)
+	}
 	g.Timeout = 50 * time.Millisecond
 	_, err := g.Get(t.Context(), "/metrics")
 	if want := fmt.Sprintf("no answer on %d within 50ms", port); !isA[*NoAnswerError](err) || !strings.HasSuffix(err.Error(), want) {

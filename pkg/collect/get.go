@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -63,9 +64,9 @@ func (g *Getter) Get(ctx context.Context, path string) (Response, error) {
 	}
 	tryCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	connected := false
+	var connected atomic.Bool
 	tryCtx = httptrace.WithClientTrace(tryCtx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected = true },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	resp, err := g.get(tryCtx, path)
 	if err == nil {
@@ -74,10 +75,18 @@ func (g *Getter) Get(ctx context.Context, path string) (Response, error) {
 	if ctx.Err() != nil {
 		return Response{}, ctx.Err()
 	}
+	// What net/http puts around these is of no use to anybody.
+	var refused *RefusedConnectionError
+	var forward *ForwardError
 	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	switch {
+	case errors.As(err, &refused):
+		err = refused
+	case errors.As(err, &forward):
+		err = forward
+	case errors.As(err, &timeout) && timeout.Timeout():
 		err = &NoAnswerError{Port: g.port, After: limit}
-		if !connected {
+		if !connected.Load() {
 			// Not the pod's doing. The dial goes on, for the next try.
 			err = fmt.Errorf("no connection through the API server within %s", limit)
 		}

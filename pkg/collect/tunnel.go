@@ -125,7 +125,7 @@ func (t *tunnel) nextRequest() string {
 
 // connect makes the pair of streams of port-forward protocol v1: one for errors,
 // which we only read, and one for data. Creating a stream takes no context; one
-// that gets no answer ends when its link is closed.
+// that gets no answer is left to the library, which gives it up after 30 s.
 func (t *tunnel) connect(ctx context.Context, l *link, port uint16) (net.Conn, error) {
 	type pair struct {
 		errors, data httpstream.Stream
@@ -169,6 +169,13 @@ func (e *RefusedConnectionError) Error() string {
 	return fmt.Sprintf("nothing listens on %d in that pod", e.Port)
 }
 
+// ForwardError is what the kubelet or the container runtime says when it cannot
+// forward to a pod.
+type ForwardError struct{ Message string }
+
+// Error is the message, word for word.
+func (e *ForwardError) Error() string { return e.Message }
+
 // streamConn makes a net.Conn of a pair of streams.
 type streamConn struct {
 	data, errors httpstream.Stream
@@ -195,7 +202,7 @@ func (c *streamConn) readErrors() {
 	case message != "":
 		// The sandbox is gone, or the runtime cannot forward: the link is of no
 		// use for any later connection either.
-		c.fail(errors.New(message))
+		c.fail(&ForwardError{Message: message})
 		c.broken()
 	case err != nil:
 		c.fail(err)
