@@ -215,6 +215,9 @@ func (s *apiServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		reply(rw, 200, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
 		return
 	case r.URL.Path == "/apis":
+		s.mu.Lock()
+		s.requests = append(s.requests, "discovery")
+		s.mu.Unlock()
 		reply(rw, 200, groups())
 		return
 	case path[0] == "api":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,25 @@ func TestResolveForbidden(t *testing.T) {
 	}
 }
 
+// quiet fails the test when something is written to stderr: client-go logs there,
+// and would write over the screen.
+func quiet(t *testing.T) {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = file
+	t.Cleanup(func() {
+		os.Stderr = before
+		_ = file.Close()
+		if text, err := os.ReadFile(file.Name()); err != nil || len(text) > 0 {
+			t.Errorf("on stderr: %s %v", text, err)
+		}
+	})
+}
+
 func TestResolveUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -183,6 +203,7 @@ func TestResolveUnreachable(t *testing.T) {
 	}
 	url := "http://" + listener.Addr().String()
 	_ = listener.Close()
+	quiet(t)
 	_, err = Resolve(t.Context(), flagsFor(t, url), Query{Namespace: "shop", Args: []string{"deploy/server"}})
 	if want := "connecting to " + url + ": connection refused"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %v", err, want)
@@ -296,6 +317,22 @@ func TestListingAsksForPodsOnly(t *testing.T) {
 		if !strings.HasPrefix(request, "list pods") && !strings.HasPrefix(request, "watch pods") {
 			t.Errorf("asked for %q", request)
 		}
+		if strings.HasPrefix(request, "list pods") && strings.Contains(request, "resourceVersion=0") {
+			t.Errorf("%q may be answered from a cache that is behind", request)
+		}
+	}
+}
+
+// Bare names are not taken for a type first: not finding one would ask for all
+// types of the cluster a second time.
+func TestBareNamesAskForTypesOnce(t *testing.T) {
+	s := aShop(t)
+	if _, err := Resolve(t.Context(), s.getter(t), Query{Namespace: "shop", Args: []string{"db-0", "agent-x"}}); err != nil {
+		t.Fatal(err)
+	}
+	asked := slices.DeleteFunc(s.asked(), func(r string) bool { return r != "discovery" })
+	if len(asked) != 1 {
+		t.Errorf("the types were asked for %d times", len(asked))
 	}
 }
 

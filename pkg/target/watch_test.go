@@ -154,6 +154,7 @@ func TestPodThatIsRelabelled(t *testing.T) {
 // While the API server is away pods end and others begin: what the new list
 // lacks is gone, with its last known state.
 func TestWatchThatExpired(t *testing.T) {
+	quiet(t)
 	s, w := watchAll(t, pod("a", ""), pod("b", ""))
 	s.refuse("watch", "pods", 500)
 	s.refuse("list", "pods", 500)
@@ -186,6 +187,7 @@ func TestWatchThatExpired(t *testing.T) {
 // An API server that restarts is an error for as long as it is away; then the
 // watch goes on where it stopped.
 func TestServerRestarts(t *testing.T) {
+	quiet(t)
 	s, w := watchAll(t, pod("a", ""), pod("b", ""))
 	address := s.Listener.Addr().String()
 	_ = s.Config.Close() // listener first, or the watch would be back before it is closed
