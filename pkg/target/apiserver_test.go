@@ -106,7 +106,13 @@ func (s *apiServer) getter(t *testing.T) genericclioptions.RESTClientGetter {
 
 func flagsFor(t *testing.T, url string) genericclioptions.RESTClientGetter {
 	t.Helper()
-	dir := t.TempDir()
+	return flagsIn(t, t.TempDir(), url)
+}
+
+// flagsIn keeps what was discovered in dir, as one run of the program leaves it
+// to the next.
+func flagsIn(t *testing.T, dir, url string) genericclioptions.RESTClientGetter {
+	t.Helper()
 	empty := filepath.Join(dir, "config")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
