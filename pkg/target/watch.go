@@ -183,7 +183,7 @@ func (w *Watch) Unmeshed() int {
 	return total
 }
 
-// signal must be called with mu held or not, it does not block.
+// signal announces a change; it never blocks.
 func (w *Watch) signal() {
 	select {
 	case w.changed <- struct{}{}:
