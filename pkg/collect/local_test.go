@@ -15,6 +15,7 @@ import (
 )
 
 func TestLocalDeliversFrames(t *testing.T) {
+	t.Parallel()
 	shells(t)
 	var frames []parse.Frame
 	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
@@ -36,6 +37,7 @@ func TestLocalDeliversFrames(t *testing.T) {
 // When the context ends, the sampler and its children are gone: Local would
 // otherwise wait for the pipe that they hold.
 func TestLocalEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	shells(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -46,6 +48,7 @@ func TestLocalEndsWithItsContext(t *testing.T) {
 }
 
 func TestLocalTellsWhyTheShellFailed(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("Linux only")
 	}

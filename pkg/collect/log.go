@@ -40,7 +40,7 @@ const (
 // much of the past is read first; 0 is all of it.
 //
 // It returns nil when the probe said that its time is over, a *ProbeError when
-// the probe could not start or broke, a *GoneError when the pod is gone, a
+// the probe could not start, broke, or had ended before, a *GoneError when the pod is gone, a
 // *ForbiddenError when the log may not be read, and the context's error.
 func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, since time.Duration,
 	sink func(parse.Frame, time.Time),
@@ -73,6 +73,9 @@ func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, s
 		if starting {
 			err = pause(ctx, startPoll)
 		} else {
+			if p.Retrying != nil {
+				p.Retrying(namespace, pod, err)
+			}
 			err = pause(ctx, wait)
 			wait = min(2*wait, maxRedial)
 		}

@@ -107,9 +107,16 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 	}
 	at := time.Unix(5000, 0)
 	clock := func() time.Time { at = at.Add(time.Second); return at }
-	seqs, err := follow(t, s, &Prober{Now: clock}, 90*time.Second+1, nil)
+	var why []string
+	p := &Prober{Now: clock, Retrying: func(namespace, pod string, err error) {
+		why = append(why, fmt.Sprintf("%s/%s: %v", namespace, pod, err))
+	}}
+	seqs, err := follow(t, s, p, 90*time.Second+1, nil)
 	if err != nil || !slices.Equal(seqs, []int{7, 8, 9, 10, 11}) {
 		t.Errorf("frames %v, %v", seqs, err)
+	}
+	if want := []string{"shop/a: reading a frame: unexpected EOF", "shop/a: dial tcp 10.0.0.1:10250: connection refused", "shop/a: EOF"}; !slices.Equal(why, want) {
+		t.Errorf("retried because of %q, want %q", why, want)
 	}
 	// First what the caller wants of the past; then what may have been missed.
 	if since[0] != "91" {

@@ -32,6 +32,9 @@ type Prober struct {
 	// Silence is how long a followed log may say nothing before it is asked for
 	// anew; 5 s when 0.
 	Silence time.Duration
+	// Retrying is told why a followed log is asked for anew, by the goroutine that
+	// follows it; nobody when nil. io.EOF is a stream that ended in good order.
+	Retrying func(namespace, pod string, why error)
 }
 
 // Probe is an ephemeral container that prints frames, or is about to.
@@ -69,8 +72,10 @@ func Possible(pod *corev1.Pod) error {
 }
 
 // Ensure gives a probe of the pod: one that lives already, or else a new one.
-// It never adds one without need, and never more than three to a pod. The pod
-// may be stale; what it says is checked by the API server.
+// It never adds one without need, and never more than three to a pod. Whether one
+// lives is read from the pod as given, which should be fresh; an outdated one
+// never leads to a second probe of the same name, but perhaps to one that ended
+// a moment ago.
 func (p *Prober) Ensure(ctx context.Context, pod *corev1.Pod, spec ProbeSpec) (Probe, error) {
 	uid := pod.UID
 	for try := range patchTries {

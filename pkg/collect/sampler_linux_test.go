@@ -68,6 +68,7 @@ func TestSamplerEndsAtOnceAsProcessOne(t *testing.T) {
 
 // The probe runs so by default: no privilege, no capability.
 func TestSamplerNeedsNoPrivilege(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	port := listen(t)
 	cmd := sampler(shells(t)["sh"], envTTL+"=1")
@@ -84,6 +85,7 @@ func TestSamplerNeedsNoPrivilege(t *testing.T) {
 // In a network namespace of its own, with a listener whose queue is full, the
 // frame tells exactly that.
 func TestLocalInANamespaceWithAFullQueue(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	for _, program := range []string{"ss", "nstat"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -253,6 +253,7 @@ func TestSamplerFallsBack(t *testing.T) {
 // The rows of sockets that do not listen, of which there may be thousands, are
 // left out of the fallback.
 func TestSamplerListsOnlyListeners(t *testing.T) {
+	t.Parallel()
 	shell := shells(t)["sh"]
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -303,6 +304,7 @@ func TestSamplerShowsThreadsOfTheTarget(t *testing.T) {
 // A name is the only foreign text that can hold a newline, and the kernel does
 // not escape it.
 func TestSamplerKeepsNewlinesInThreadNames(t *testing.T) {
+	t.Parallel()
 	shell := shells(t)["sh"]
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
@@ -324,6 +326,7 @@ func TestSamplerKeepsNewlinesInThreadNames(t *testing.T) {
 }
 
 func TestSamplerIsQuietAboutATargetThatIsGone(t *testing.T) {
+	t.Parallel()
 	frames, _ := run(t, sampler(shells(t)["sh"], envTTL+"=1", envTarget+"=2147483646"))
 	if f := frames[0]; len(f.Threads) > 0 || len(f.Notes) > 0 {
 		t.Errorf("threads %v, notes %v", f.Threads, f.Notes)
