@@ -68,9 +68,7 @@ func goList(t *testing.T, goos string) []listed {
 		} else if err != nil {
 			t.Fatalf("reading the list of packages: %v", err)
 		}
-		if p.ImportPath != module+"/internal" { // holds dependencies that are not used yet, and goes
-			packages = append(packages, p)
-		}
+		packages = append(packages, p)
 	}
 }
 

@@ -3,12 +3,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // exec, OIDC and cloud logins of kubeconfig files
+	"k8s.io/klog/v2"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/cmd"
 )
@@ -19,6 +21,10 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	// client-go logs to stderr when a connection breaks. The screen is there, and
+	// what matters of it is told in words of our own.
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	code := cmd.Main(ctx, os.Args[1:], streams, version)
 	stop()
 	os.Exit(code)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,6 +94,10 @@ func (o *getOptions) validate() error {
 		return nil
 	}
 	printer, err := o.output.ToPrinter()
+	if genericclioptions.IsNoCompatiblePrinterError(err) {
+		return usageError{fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: wide,%s",
+			*o.output.OutputFormat, strings.Join(o.output.AllowedFormats(), ","))}
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -112,7 +117,7 @@ func (o *getOptions) run(ctx context.Context) error {
 	defer src.Close()
 
 	progress := newProgress(o.ErrOut, o.now, o.timeout)
-	first, err := o.until(ctx, src, o.timeout, func(s model.Snapshot) bool {
+	first, err := until(ctx, src, o.now, o.timeout, func(s model.Snapshot) bool {
 		progress.show(s)
 		return settled(s)
 	})
@@ -125,7 +130,7 @@ func (o *getOptions) run(ctx context.Context) error {
 		live := out.preview(first)
 		// A few seconds more than the window: the proxy's figures come in whole
 		// seconds, and the window starts at the first one seen.
-		first, err = o.until(ctx, src, window+3*time.Second, func(s model.Snapshot) bool { return measured(s, window) })
+		first, err = until(ctx, src, o.now, window+3*time.Second, func(s model.Snapshot) bool { return measured(s, window) })
 		if err != nil {
 			return err
 		}
@@ -146,14 +151,14 @@ func (o *getOptions) run(ctx context.Context) error {
 
 // until takes snapshots until one satisfies done or the time is over, and gives
 // the last one. Running out of time is no error: the rows say what is missing.
-func (o *getOptions) until(ctx context.Context, src source.Source, limit time.Duration, done func(model.Snapshot) bool) (model.Snapshot, error) {
-	end := o.now().Add(limit)
+func until(ctx context.Context, src source.Source, now func() time.Time, limit time.Duration, done func(model.Snapshot) bool) (model.Snapshot, error) {
+	end := now().Add(limit)
 	for {
 		s, err := src.Next(ctx)
 		if err != nil {
 			return s, err
 		}
-		if done(s) || o.now().After(end) {
+		if done(s) || now().After(end) {
 			return s, nil
 		}
 	}

@@ -34,8 +34,14 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 		Short:         "Show where connections queue inside pods",
 		Long:          long,
 		SilenceErrors: true,
+		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl backlog"},
-		Args:          cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(c, args); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},

@@ -75,14 +75,32 @@ func (s *selection) complete(args []string) error {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	s.namespace = namespace
-	if raw, err := loader.RawConfig(); err == nil {
-		s.context = raw.CurrentContext
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
+	s.context = raw.CurrentContext
 	if s.flags.Context != nil && *s.flags.Context != "" {
 		s.context = *s.flags.Context
 	}
 	s.image, err = s.world.probeImage(s.image)
 	return err
+}
+
+// configured says what to do when no cluster is known at all: client-go would
+// try localhost:8080, which nobody has asked for.
+func (s *selection) configured() error {
+	loader := s.flags.ToRawKubeConfigLoader()
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	inCluster := s.world.getenv("KUBERNETES_SERVICE_HOST") != ""
+	if len(raw.Clusters) > 0 || *s.flags.APIServer != "" || inCluster {
+		return nil
+	}
+	return fmt.Errorf("no cluster is configured: there is no kubeconfig in %s; set KUBECONFIG, or give --kubeconfig or --server (or --local for this machine)",
+		strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 }
 
 func (s *selection) validate() error {
@@ -117,6 +135,9 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 	if s.local {
 		return s.openLocal()
 	}
+	if err := s.configured(); err != nil {
+		return nil, err
+	}
 	adapters := plugins.All()
 	chosen, err := target.Resolve(ctx, s.flags, target.Query{
 		Args: s.args, Namespace: s.namespace, AllNamespaces: s.allNamespaces,
@@ -132,6 +153,8 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 	}
 	// The default of five requests a second would let fifty pods wait for ten.
 	config.QPS, config.Burst = 50, 100
+	// Pods come in half the bytes and are decoded in half the time.
+	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)

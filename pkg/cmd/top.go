@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/tui"
@@ -26,6 +27,9 @@ const topExample = `  # Watch the pods of a deployment: who refuses connections,
 
   # Not on a terminal: ten tables, one every two seconds
   kubectl backlog top deploy/server --interval 2s --count 10 | tee incident.txt`
+
+// startLimit is how long tables wait for the first figures of all pods.
+const startLimit = time.Minute
 
 // topOptions are those of `top`.
 type topOptions struct {
@@ -80,6 +84,17 @@ func (o *topOptions) run(ctx context.Context) error {
 	}
 	defer src.Close()
 	if _, _, terminal := terminalSize(o.Out); !terminal {
+		// The screen shows what starting probes do; a table of nothing but "?" is no
+		// use to a file.
+		progress := newProgress(o.ErrOut, o.now, startLimit)
+		_, err := until(ctx, src, o.now, startLimit, func(s model.Snapshot) bool {
+			progress.show(s)
+			return settled(s)
+		})
+		progress.done()
+		if err != nil {
+			return err
+		}
 		return tui.Repeat(ctx, src, o.Out, tui.RepeatOptions{
 			Count: o.count, Namespaces: o.allNamespaces, Wide: o.local, Notes: o.ErrOut,
 		})
@@ -89,7 +104,7 @@ func (o *topOptions) run(ctx context.Context) error {
 	})
 }
 
-// noPods turns "nothing found" into kubectl's behaviour: a note on stderr, and
+// empty turns "nothing found" into kubectl's behaviour: a note on stderr, and
 // an error only when something was named.
 func (o *getOptions) empty(err error) error {
 	var none *target.NoPodsError

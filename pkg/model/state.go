@@ -26,6 +26,25 @@ const BusySaturated = 0.9
 
 // Condition gives the pod's state and, in a few words, the figure it rests on.
 func (p Pod) Condition() (State, string) {
+	state, why := p.condition()
+	// Figures that no longer arrive may still tell of a fault, never of health.
+	if stage := p.Collection.Stage; state == StateOK && (stage == StageStale || stage == StageEnded) {
+		return StateUnknown, p.Collection.Message
+	}
+	return state, why
+}
+
+// ConditionOf is the pod's condition as far as it is one listener's: the queue
+// of another listener is left out, what concerns the whole pod is not.
+func (p Pod) ConditionOf(l Listener) (State, string) {
+	p.Listeners = []Listener{l}
+	if n, ok := l.Window.Overflows.Get(); ok {
+		p.Window.Overflows = Known(n)
+	}
+	return p.Condition()
+}
+
+func (p Pod) condition() (State, string) {
 	switch p.Collection.Stage {
 	case StageGone:
 		return StateGone, p.Collection.Message

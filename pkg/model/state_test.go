@@ -31,6 +31,8 @@ func TestCondition(t *testing.T) {
 		{"no queue", func(p *Pod) { p.Listeners = nil }, StateUnknown},
 		{"probe failed", func(p *Pod) { p.Collection.Stage, p.Collection.Message = StageFailed, "ErrImagePull" }, StateUnknown},
 		{"pulling", func(p *Pod) { p.Collection.Stage = StagePulling }, StatePending},
+		{"old figures do not say ok", func(p *Pod) { p.Collection.Stage = StageStale }, StateUnknown},
+		{"old figures may tell of a fault", func(p *Pod) { p.Collection.Stage = StageStale; p.Window.Overflows = Known[int64](1) }, StateOverflowing},
 		{"gone beats all", func(p *Pod) { p.Collection.Stage = StageGone; p.Window.Overflows = Known[int64](9) }, StateGone},
 		{"hostNetwork says nothing about the pod", func(p *Pod) { p.HostNetwork = true }, StateUnknown},
 	} {
@@ -45,5 +47,29 @@ func TestCondition(t *testing.T) {
 func TestRankPutsTheWorstFirst(t *testing.T) {
 	if StateOverflowing.Rank() >= StateSaturated.Rank() || StateUnknown.Rank() >= StateOK.Rank() {
 		t.Error("an overflowing pod must stand above a saturated one, an unread one above a healthy one")
+	}
+}
+
+// A row of one listener does not take over the state of another's queue.
+func TestConditionOfAListener(t *testing.T) {
+	p := Pod{
+		Collection: Collection{Stage: StageOK},
+		Listeners:  GroupSockets([]Socket{socket("*", 4143, 1, 17, 16, 9), socket("*", 8080, 2, 0, 128, 0)}),
+		Window:     Window{Overflows: Known[int64](9)},
+	}
+	p.Listeners[0].Window.Overflows, p.Listeners[1].Window.Overflows = Known[int64](9), Known[int64](0)
+	if got, _ := p.ConditionOf(p.Listeners[0]); got != StateOverflowing {
+		t.Errorf("the full listener is %s", got)
+	}
+	if got, _ := p.ConditionOf(p.Listeners[1]); got != StateOK {
+		t.Errorf("the empty listener is %s", got)
+	}
+	p.Runtime.Window.Busy = Known(0.99)
+	if got, _ := p.ConditionOf(p.Listeners[1]); got != StateSaturated {
+		t.Errorf("the empty listener of a saturated proxy is %s", got)
+	}
+	p.Listeners[1].Window.Overflows = Unknown[int64]("no drop counts")
+	if got, _ := p.ConditionOf(p.Listeners[1]); got != StateOverflowing {
+		t.Errorf("a listener whose share is unknown is %s, want the pod's", got)
 	}
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,7 @@ type TableOptions struct {
 type column struct {
 	name, description string
 	wide              bool
+	narrow            bool // not in the wide table, whose rows are listeners
 	cell              func(s model.Snapshot, p model.Pod, l *model.Listener) string
 }
 
@@ -49,8 +51,22 @@ func columns() []column {
 			}
 			return Queue(l.Worst())
 		}},
-		{name: "Overflows", description: "ListenOverflows of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+		// A row of the wide table is a listener: the namespace's counter beside it
+		// would read as the listener's own.
+		{name: "Overflows", narrow: true, description: "ListenOverflows of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
 			return counter(p, p.Counters.ListenOverflows)
+		}},
+		{name: "Peak", wide: true, description: "Highest depth seen in the window, a lower bound; ≥limit+1 when it overflowed unseen", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Peak(*l)
+		}},
+		{name: "Drops", wide: true, description: "Drops that the listener's own sockets counted since they were opened", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return without(p)
+			}
+			return Count(SocketDrops(*l))
 		}},
 		{name: "Ovf/s", description: "New overflows per second of this listener, over the window", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
@@ -67,8 +83,15 @@ func columns() []column {
 		{name: "Config", description: "ok, or the settings whose value in force is not the one asked for", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
 			return Config(p)
 		}},
-		{name: "State", description: "What the figures show, in a word", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+		{name: "State", narrow: true, description: "What the figures show, in a word", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
 			return State(p)
+		}},
+		{name: "State", wide: true, description: "What the figures of this listener and its pod show, in a word", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			if l == nil {
+				return State(p)
+			}
+			state, _ := p.ConditionOf(*l)
+			return stateWord(p, state)
 		}},
 		{name: "Address", wide: true, description: "Address that the listener is bound to", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
@@ -76,19 +99,10 @@ func columns() []column {
 			}
 			return Clean(l.String())
 		}},
-		{name: "Peak", wide: true, description: "Highest depth seen in the window; samples miss bursts", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
-			if l == nil {
-				return without(p)
-			}
-			return Count(l.Window.Peak)
+		{name: "Pod-overflows", wide: true, description: "ListenOverflows of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return counter(p, p.Counters.ListenOverflows)
 		}},
-		{name: "Sockdrops", wide: true, description: "Drops that the listener's own sockets counted since they were made", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
-			if l == nil {
-				return without(p)
-			}
-			return Count(SocketDrops(*l))
-		}},
-		{name: "Drops", wide: true, description: "ListenDrops of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+		{name: "Pod-drops", wide: true, description: "ListenDrops of the pod's network namespace since it began", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
 			return counter(p, p.Counters.ListenDrops)
 		}},
 		{name: "Acc/s", wide: true, description: "Connections accepted per second in the pod, over the window", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
@@ -190,7 +204,7 @@ func orDash(s string) string {
 // listener, or, when wide, a row for each listener with the pod's name repeated.
 func Table(s model.Snapshot, opt TableOptions) *metav1.Table {
 	t := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}}
-	cols := columns()
+	cols := slices.DeleteFunc(columns(), func(c column) bool { return c.narrow && opt.Wide })
 	for _, c := range cols {
 		d := metav1.TableColumnDefinition{Name: c.name, Type: "string", Description: c.description}
 		if c.wide {

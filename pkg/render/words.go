@@ -237,12 +237,26 @@ func Config(p model.Pod) string {
 	return NotApplicable
 }
 
+// Peak is the highest depth seen in the window. Samples a second apart miss
+// bursts: where the listener overflowed, its queue held limit+1, seen or not.
+func Peak(l model.Listener) string {
+	limit, known := l.Worst().Limit.Get()
+	if known && l.Window.Overflows.Or(0) > 0 && l.Window.Peak.Or(0) <= limit {
+		return fmt.Sprintf("≥%d", limit+1)
+	}
+	return Count(l.Window.Peak)
+}
+
 func mismatch(k model.Knob) string { return Count(k.InForce) + "≠" + Count(k.Asked) }
 
 // State is the pod's state in a word. A state that rests on figures that no
 // longer arrive says so: "ok,stale", "saturated,ended".
 func State(p model.Pod) string {
 	state, _ := p.Condition()
+	return stateWord(p, state)
+}
+
+func stateWord(p model.Pod, state model.State) string {
 	switch stage := p.Collection.Stage; stage {
 	case model.StageStale, model.StageEnded:
 		return string(state) + "," + string(stage)

@@ -59,7 +59,7 @@ func columns() []column {
 			return orElse(ok, bar(fill, width), ""), a.styles.level(fill, 0.5, 1)
 		}},
 		{title: "PEAK", width: 5, right: true, from: 140, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
-			return orElse(r.has, render.Short(r.listener.Window.Peak), a.nothing(r)), a.styles.plain
+			return orElse(r.has, render.Peak(r.listener), a.nothing(r)), a.styles.plain
 		}},
 		{title: "OVF/s", width: 6, narrow: 5, right: true, from: 56, queue: true, sort: "overflows", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return overflowRate(a, r)

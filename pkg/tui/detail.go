@@ -100,7 +100,7 @@ func (d *detail) listeners() {
 		}
 		table = append(table, []string{
 			render.Listener(l), render.Clean(l.String()), render.Queue(s), orElse(ok, bar(fill, 8), ""),
-			render.Short(l.Window.Peak), render.Short(l.Window.Overflows),
+			render.Peak(l), render.Short(l.Window.Overflows),
 			render.Rate(p.Window.PerSecond(l.Window.Overflows)), render.Short(render.SocketDrops(l)), inode,
 		})
 		styles = append(styles, style)
