@@ -113,6 +113,11 @@ func TestNativeSidecar(t *testing.T) {
 	if state, why := p.Condition(); state != model.StateOK {
 		t.Errorf("the pod is %s: %s", state, why)
 	}
+	// A sidecar's processes can be a probe's target like any other container's.
+	p = e.getJSON("a", "-c", "linkerd-proxy")["a"]
+	if p.Collection.Stage != model.StageOK || p.Collection.Probe != "backlog-probe-2" || e.listener(p, 4143).Worst().Limit != model.Known[int64](64) {
+		t.Errorf("with the sidecar as target: %+v", p.Collection)
+	}
 }
 
 // Listeners on IPv6 addresses, of the proxy (all addresses) and of the app (the
