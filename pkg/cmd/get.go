@@ -50,7 +50,7 @@ type getOptions struct {
 
 func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
-	o.openSource = o.open
+	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams.ErrOut) }
 	c := &cobra.Command{
 		Use:     "get [POD | TYPE/NAME]...",
 		Short:   "Print queues, drops and workers of pods once, or with -w again and again",

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
@@ -130,8 +132,8 @@ func (s *selection) title() string {
 	return s.context + "/" + s.namespace
 }
 
-// open starts a source over the selection.
-func (s *selection) open(ctx context.Context) (source.Source, error) {
+// open starts a source over the selection, and says on stderr what it adds.
+func (s *selection) open(ctx context.Context, errOut io.Writer) (source.Source, error) {
 	if s.local {
 		return s.openLocal()
 	}
@@ -163,11 +165,13 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	spec := collect.ProbeSpec{Image: s.image, TTL: s.ttl, Target: s.container}
+	announce(errOut, watch.Pods(), spec)
 	forwarder := &collect.Forwarder{Config: config, Client: client.CoreV1().RESTClient()}
 	return source.NewCluster(source.ClusterOptions{
 		Pods:     watch,
 		Prober:   &collect.Prober{Client: client},
-		Probe:    collect.ProbeSpec{Image: s.image, TTL: s.ttl, Target: s.container},
+		Probe:    spec,
 		Adapters: adapters,
 		Pages: func(pod *corev1.Pod, port uint16) source.Pages {
 			return podPages{
@@ -181,6 +185,22 @@ func (s *selection) open(ctx context.Context) (source.Source, error) {
 		Interval: s.interval,
 		Now:      s.now,
 	}), nil
+}
+
+// announce says what looking adds to the pods: an entry that stays in a pod's
+// list until the pod goes is not made silently.
+func announce(w io.Writer, pods []*corev1.Pod, spec collect.ProbeSpec) {
+	n := 0
+	for _, pod := range pods {
+		if !pod.Spec.HostNetwork && collect.Possible(pod) == nil && !collect.Living(pod, spec) {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(w, "adding a probe to %d of %d pods: an ephemeral container of %s that ends by itself after %s; its entry stays in the pod's list\n",
+		n, len(pods), render.Clean(spec.Image), strings.TrimSuffix(strings.TrimSuffix(spec.TTL.String(), "0s"), "0m"))
 }
 
 // podPages is the admin endpoint of one pod, whose tunnel goes with it.

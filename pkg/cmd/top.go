@@ -42,7 +42,7 @@ type topOptions struct {
 func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &topOptions{selection: newSelection(flags), IOStreams: streams}
 	o.window = 10 * time.Second
-	o.openSource = o.open
+	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams.ErrOut) }
 	c := &cobra.Command{
 		Use:     "top [POD | TYPE/NAME]...",
 		Short:   "Watch queues, drops and workers of pods on a screen",

@@ -11,7 +11,6 @@ import (
 type truth struct {
 	depth, limit, drops  map[uint16]int64 // by port; one socket a port
 	overflows, listDrops int64
-	metrics              map[string]float64
 }
 
 var skmemDrops = regexp.MustCompile(`,d(\d+)\)`)

@@ -1,0 +1,10 @@
+package collect
+
+import corev1 "k8s.io/api/core/v1"
+
+// Living says whether the pod has a probe that Ensure would take again for this
+// spec, so that looking at the pod adds nothing to it.
+func Living(pod *corev1.Pod, spec ProbeSpec) bool {
+	_, ok := reusable(pod, spec)
+	return ok
+}
