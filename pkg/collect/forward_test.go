@@ -88,23 +88,47 @@ func TestGetDialsAgainWhenTheLinkBreaks(t *testing.T) {
 				k.refuseWebSocket = func(w http.ResponseWriter) { http.Error(w, "no", http.StatusForbidden) }
 			}
 			port, _ := proxyPage(t, hello)
-			_, g := getter(t, s, port)
+			f, g := getter(t, s, port)
 			for range 3 {
-				// The first try after a cut may still find the connection that is
-				// just being closed.
 				if _, err := g.Get(t.Context(), "/"); err != nil {
-					if _, err := g.Get(t.Context(), "/"); err != nil {
-						t.Fatal(err)
-					}
+					t.Fatal(err)
 				}
 				k.cut()
+				<-f.tunnels["shop/a"].link.CloseChan()
 			}
 			if got := k.upgrades(); !slices.Equal(got, []string{over, over, over}) {
 				t.Errorf("links over %v", got)
 			}
+			// What was refused once is not tried first again.
+			asked := []string{over, over, over}
+			if over == "spdy" {
+				asked = append([]string{"websocket"}, asked...)
+			}
+			if !slices.Equal(k.asked, asked) {
+				t.Errorf("asked for %v, want %v", k.asked, asked)
+			}
 		})
 	}
 }
+
+// net/http puts words of its own around an error, depending on when it comes.
+func TestGetTellsRefusalsInOurWords(t *testing.T) {
+	for _, problem := range []error{&RefusedConnectionError{Port: 4191}, &ForwardError{Message: "sandbox not found"}} {
+		g := &Getter{namespace: "shop", pod: "a", port: 4191, client: &http.Client{
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				return nil, fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", problem)
+			}),
+		}}
+		_, err := g.Get(t.Context(), "/metrics")
+		if want := "asking pod shop/a for /metrics on port 4191: " + problem.Error(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestGetReadsGzip(t *testing.T) {
 	s, _ := serveForward(t)

@@ -31,6 +31,7 @@ type kubelet struct {
 	mu      sync.Mutex
 	links   []httpstream.Connection
 	over    []string // "websocket" or "spdy", of each link
+	asked   []string // the same of each request, refused ones too
 	streams sync.WaitGroup
 }
 
@@ -56,6 +57,11 @@ func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	over := "spdy"
 	if gorilla.IsWebSocketUpgrade(r) {
 		over = "websocket"
+	}
+	k.mu.Lock()
+	k.asked = append(k.asked, over)
+	k.mu.Unlock()
+	if over == "websocket" {
 		if k.refuseWebSocket != nil {
 			k.refuseWebSocket(w)
 			return

@@ -3,9 +3,12 @@ package collect
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +83,37 @@ func TestSamplerNeedsNoPrivilege(t *testing.T) {
 		t.Errorf("socket %+v", s)
 	}
 	knowsCounters(t, frames[0])
+}
+
+// The group is what is killed as a whole; a child would outlive its shell.
+func TestLocalHasAProcessGroupOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	shell, pidFile := filepath.Join(dir, "shell"), filepath.Join(dir, "pid")
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\necho $$ >"+pidFile+"\nexec sh \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := Local(ctx, LocalOptions{Shell: []string{shell}}, func(parse.Frame, time.Time) {
+		defer cancel()
+		text, err := os.ReadFile(pidFile)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if group, err := unix.Getpgid(pid); err != nil || group != pid {
+			t.Errorf("process %d is of group %d, %v", pid, group, err)
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
 }
 
 // In a network namespace of its own, with a listener whose queue is full, the
