@@ -208,12 +208,12 @@ func TestExitCodes(t *testing.T) {
 
 func TestNothingFoundIsANoteForAListing(t *testing.T) {
 	var errOut bytes.Buffer
-	o := &getOptions{IOStreams: genericiooptions.IOStreams{ErrOut: &errOut}}
-	if err := o.empty(&target.NoPodsError{Listing: true}); err != nil {
+	o := &selection{}
+	if err := o.empty(&target.NoPodsError{Listing: true}, &errOut); err != nil {
 		t.Errorf("a listing: %v", err)
 	}
 	o.args = []string{"deploy/x"}
-	if err := o.empty(&target.NoPodsError{}); err == nil {
+	if err := o.empty(&target.NoPodsError{}, &errOut); err == nil {
 		t.Error("a workload without pods is an error")
 	}
 }

@@ -112,7 +112,7 @@ func (o *getOptions) run(ctx context.Context) error {
 	o.interval = 100 * time.Millisecond
 	src, err := o.openSource(ctx)
 	if err != nil {
-		return o.empty(err)
+		return o.empty(err, o.ErrOut)
 	}
 	defer src.Close()
 

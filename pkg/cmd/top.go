@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/tui"
 )
 
@@ -80,7 +78,7 @@ func (o *topOptions) validate() error {
 func (o *topOptions) run(ctx context.Context) error {
 	src, err := o.openSource(ctx)
 	if err != nil {
-		return err
+		return o.empty(err, o.ErrOut)
 	}
 	defer src.Close()
 	if _, _, terminal := terminalSize(o.Out); !terminal {
@@ -102,15 +100,4 @@ func (o *topOptions) run(ctx context.Context) error {
 	return tui.Run(ctx, tui.Options{
 		Source: src, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
 	})
-}
-
-// empty turns "nothing found" into kubectl's behaviour: a note on stderr, and
-// an error only when something was named.
-func (o *getOptions) empty(err error) error {
-	var none *target.NoPodsError
-	if errors.As(err, &none) && len(o.args) == 0 {
-		o.note(none.Error())
-		return nil
-	}
-	return err
 }
