@@ -30,6 +30,22 @@ packages() { # what needs real packages of the system, installed where that is p
 	echo "missing on this machine: ${missing[*]}; tests that need them are left out" >&2
 }
 
+# demo runs `make demo` as somebody without a terminal would, and looks at what it
+# prints: the main job of the README.
+demo() {
+	if [ "$(uname -s)" != Linux ] || ! unshare --net true 2>/dev/null; then
+		echo "left out: make demo (it needs Linux and the right to make a network namespace)"
+		return
+	fi
+	step "make demo"
+	local out
+	out=$(make -s demo </dev/null)
+	grep -q 'app:4143 .* overflowing' <<<"$out" || {
+		printf '%s\nmake demo showed no overflow of its listener on 4143\n' "$out" >&2
+		return 1
+	}
+}
+
 unit() {
 	packages gcc iproute2 tmux busybox-static
 	step "lint"
@@ -95,6 +111,7 @@ long() {
 case ${1:-all} in
 all)
 	unit
+	demo
 	e2e
 	;;
 unit | e2e | long) "$1" ;;

@@ -136,7 +136,13 @@ func (o *getOptions) run(ctx context.Context) error {
 		}
 		out.replace(live)
 	}
-	if err := out.print(first); err != nil {
+	if o.watch && out.jsonLines {
+		// One object a line from the first on, for whoever reads lines.
+		err = out.printRows(first)
+	} else {
+		err = out.print(first)
+	}
+	if err != nil {
 		return err
 	}
 	failed := o.reportFailures(first)

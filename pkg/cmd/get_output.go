@@ -144,6 +144,15 @@ func (g *getOutput) follow(ctx context.Context, src source.Source, last model.Sn
 	}
 }
 
+// printRows writes every pod alone.
+func (g *getOutput) printRows(s model.Snapshot) error {
+	rows, err := g.rows(s)
+	if err != nil {
+		return err
+	}
+	return g.printChanged(g.kept(s), rows)
+}
+
 func (g *getOutput) printChanged(s model.Snapshot, rows map[string]string) error {
 	for _, p := range s.Pods {
 		if _, err := io.WriteString(g.out, rows[p.Key()]); err != nil {

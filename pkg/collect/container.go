@@ -27,6 +27,9 @@ type ProbeSpec struct {
 	// Target is the container whose process namespace is shared, so that its
 	// threads are visible. Empty: none.
 	Target string
+	// Ended is a probe that is known to have ended, whatever the pod that Ensure
+	// is given still says of it: it is not taken again.
+	Ended string
 	// Reason is written into the container for whoever audits the pod.
 	Reason string
 }
@@ -43,8 +46,10 @@ func Container(pod *corev1.Pod, index int, spec ProbeSpec) corev1.EphemeralConta
 		policy = corev1.PullIfNotPresent
 	}
 	env := []corev1.EnvVar{{Name: envTTL, Value: ttlSeconds(spec.TTL)}}
-	if spec.Target != "" {
-		// In the shared namespace the target's first process is process 1.
+	shared := pod.Spec.ShareProcessNamespace
+	if spec.Target != "" && (shared == nil || !*shared) {
+		// In the target's namespace its first process is process 1; in a namespace
+		// that the whole pod shares that is the pod's pause.
 		env = append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
 	}
 	if spec.Reason != "" {

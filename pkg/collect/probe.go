@@ -155,7 +155,7 @@ func reusable(pod *corev1.Pod, spec ProbeSpec) (Probe, bool) {
 	var best Probe
 	for _, c := range pod.Spec.EphemeralContainers {
 		n := probeIndex(c.Name)
-		if n == 0 || n < probeIndex(best.Name) {
+		if n == 0 || n < probeIndex(best.Name) || c.Name == spec.Ended {
 			continue
 		}
 		if spec.Target != "" && c.TargetContainerName != spec.Target {

@@ -73,6 +73,18 @@ func NoWindow(cur Pod, reason string) Pod {
 	return cur
 }
 
+// WithoutQueues takes the queue figures off a pod: they are unknown for the
+// given reason, since they are no longer those of the present.
+func WithoutQueues(p Pod, reason string) Pod {
+	p.Listeners = nil
+	u := Unknown[int64](reason)
+	p.Counters = Counters{
+		ListenOverflows: u, ListenDrops: u, ReqQFullDoCookies: u, ReqQFullDrop: u,
+		SyncookiesSent: u, SyncookiesRecv: u, PassiveOpens: u, Somaxconn: u,
+	}
+	return NoWindow(p, reason)
+}
+
 func incomparable(prev, cur Pod) string {
 	switch {
 	case cur.HostNetwork:

@@ -34,6 +34,12 @@ func (f *follower) snapshot() model.Pod {
 		p.Collection.Stage = model.StageStale
 		p.Collection.Message = "no new frame since " + p.Sample.Arrived.UTC().Format("15:04:05Z")
 	}
+	// A row that will get no more frames does not go on showing old ones as the
+	// present; a deleted pod's are the last there will be, and say so.
+	ended := f.stage == model.StageFailed || f.stage == model.StageEnded
+	if ended && len(f.history.frames) > 0 && now.Sub(p.Sample.Arrived) > StaleAfter {
+		p = model.WithoutQueues(p, f.message)
+	}
 	if p.HostNetwork {
 		p.Notes = append(p.Notes, model.ReasonHostNetwork+" (no probe was added)")
 	}

@@ -167,7 +167,7 @@ func TestProbesThatEnd(t *testing.T) {
 		p := until(t, c, func(p model.Pod) bool {
 			return p.Collection.Probe == "backlog-probe-2" && p.Collection.Stage == model.StageOK
 		})
-		if specs := prober.asked(); len(specs) != 2 || specs[0].Target != "app" || specs[1].Target != "" {
+		if specs := prober.asked(); len(specs) != 2 || specs[0].Target != "app" || specs[1].Target != "" || specs[1].Ended != "backlog-probe-1" {
 			t.Errorf("asked for %+v", specs)
 		}
 		if p.Window.Overflows.IsKnown() {
@@ -219,6 +219,25 @@ func TestStaleRows(t *testing.T) {
 	now = now.Add(StaleAfter + time.Second)
 	if p := f.snapshot(); p.Collection.Stage != model.StageStale || !strings.Contains(p.Collection.Message, "00:16:40Z") {
 		t.Errorf("4.5 s later: %+v", p.Collection)
+	}
+}
+
+// A row whose probe has ended does not show old figures as the present.
+func TestEndedRowsForgetTheirFigures(t *testing.T) {
+	now := time.Unix(1000, 0)
+	f := newFollower(ClusterOptions{Window: time.Second, Now: func() time.Time { return now }}, pod("a"))
+	f.takeFrame("backlog-probe-1")(frameAt(1, 100, 0, 0), now)
+	f.setStage(model.StageEnded, "the probe's time is over")
+	if p := f.snapshot(); len(p.Listeners) != 1 {
+		t.Errorf("at once: %+v", p.Listeners)
+	}
+	now = now.Add(StaleAfter + time.Second)
+	p := f.snapshot()
+	if len(p.Listeners) != 0 || p.Counters.ListenOverflows.IsKnown() || p.Window.Overflows.Reason() != "the probe's time is over" {
+		t.Errorf("later: %+v %+v %+v", p.Listeners, p.Counters, p.Window)
+	}
+	if state, _ := p.Condition(); state != model.StateUnknown {
+		t.Errorf("state = %s", state)
 	}
 }
 

@@ -40,7 +40,8 @@ func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
 			f.setStage(model.StageEnded, "the probe's time is over (--probe-ttl); start again to add another")
 			return
 		case errors.As(err, &broken) && spec.Target != "" && f.hasFrames():
-			spec.Target = ""
+			// The pod as the watch saw it last may still call the dead probe alive.
+			spec.Target, spec.Ended = "", probe.Name
 			continue
 		}
 		f.fail(ctx, err)

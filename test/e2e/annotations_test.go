@@ -17,8 +17,8 @@ import (
 // webhook runs in this process, so the API server must run on this machine.
 func newInjectedEnv(t *testing.T) *env {
 	t.Helper()
-	if os.Getenv("E2E_OWN_CLUSTER") == "" && !strings.Contains(cluster.config.Host, "127.0.0.1") {
-		t.Skip("left out: the API server of this cluster cannot reach a webhook on this machine")
+	if os.Getenv("E2E_OWN_CLUSTER") == "" {
+		t.Skip("left out: only an API server that runs on this machine reaches a webhook here (E2E_OWN_CLUSTER)")
 	}
 	inj, err := injector.Start(context.Background(), injector.Options{
 		NamespaceAnnotations: func(ctx context.Context, name string) (map[string]string, error) {

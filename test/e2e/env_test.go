@@ -115,21 +115,6 @@ func (e *env) exec(pod, container string, command ...string) string {
 	return out
 }
 
-// output is exec for a command that prints something. On a loaded machine the
-// output of a short command is now and then lost on its way: then it is asked
-// again.
-func (e *env) output(pod, container string, command ...string) string {
-	e.Helper()
-	var out string
-	e.eventually(fmt.Sprintf("output of %q", command), func() error {
-		if out = e.exec(pod, container, command...); strings.TrimSpace(out) == "" {
-			return errors.New("it printed nothing")
-		}
-		return nil
-	})
-	return out
-}
-
 func (e *env) tryExec(ctx context.Context, pod, container string, command ...string) (string, error) {
 	req := cluster.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(e.ns).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdout: true, Stderr: true}, scheme.ParameterCodec)
@@ -137,7 +122,7 @@ func (e *env) tryExec(ctx context.Context, pod, container string, command ...str
 	if err != nil {
 		return "", err
 	}
-	var out bytes.Buffer
+	var out buffer // both streams write to it, at the same time
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out})
 	return out.String(), err
 }

@@ -176,7 +176,6 @@ func TestProbeDiesWithItsTarget(t *testing.T) {
 	})
 	// top looks less often, so that what it knows of the pod is older.
 	t.Run("top", func(t *testing.T) {
-		t.Skip("a pod that is a few seconds old says of the dead probe that it runs: it is taken again, and the row stays \"failed\"")
 		e := &env{T: t, ns: e.ns}
 		w := e.start("top", "top", "-c", "linkerd-proxy", "--interval", "3s")
 		w.says("figures", "0/128", " ok")

@@ -170,7 +170,7 @@ func TestIPv6(t *testing.T) {
 func (e *env) addresses(pod string) map[uint16]string {
 	e.Helper()
 	found := map[uint16]string{}
-	for _, line := range strings.Split(e.output(pod, "tools", "ss", "-HOltn"), "\n") {
+	for _, line := range strings.Split(e.exec(pod, "tools", "ss", "-HOltn"), "\n") {
 		if f := strings.Fields(line); len(f) > 3 {
 			found[uint16(e.number(f[3][strings.LastIndex(f[3], ":")+1:]))] = f[3]
 		}

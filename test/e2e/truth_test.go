@@ -19,7 +19,7 @@ var skmemDrops = regexp.MustCompile(`,d(\d+)\)`)
 func (e *env) read(pod string) truth {
 	e.Helper()
 	t := truth{depth: map[uint16]int64{}, limit: map[uint16]int64{}, drops: map[uint16]int64{}}
-	for _, line := range strings.Split(e.output(pod, "tools", "ss", "-HOltnm"), "\n") {
+	for _, line := range strings.Split(e.exec(pod, "tools", "ss", "-HOltnm"), "\n") {
 		f := strings.Fields(line)
 		if len(f) < 5 {
 			continue
@@ -35,7 +35,7 @@ func (e *env) read(pod string) truth {
 			t.drops[p] = e.number(m[1])
 		}
 	}
-	for _, line := range strings.Split(e.output(pod, "tools", "nstat", "-asz", "TcpExtListenOverflows", "TcpExtListenDrops"), "\n") {
+	for _, line := range strings.Split(e.exec(pod, "tools", "nstat", "-asz", "TcpExtListenOverflows", "TcpExtListenDrops"), "\n") {
 		f := strings.Fields(line)
 		switch {
 		case len(f) < 2:
@@ -52,7 +52,7 @@ func (e *env) read(pod string) truth {
 func (e *env) readMetrics(pod string) map[string]float64 {
 	e.Helper()
 	values := map[string]float64{}
-	for _, line := range strings.Split(e.output(pod, "tools", "wget", "-q", "-O", "-", "http://127.0.0.1:4191/metrics"), "\n") {
+	for _, line := range strings.Split(e.exec(pod, "tools", "wget", "-q", "-O", "-", "http://127.0.0.1:4191/metrics"), "\n") {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if !ok || strings.HasPrefix(line, "#") {
 			continue
