@@ -138,11 +138,11 @@ func (t *tunnel) connect(ctx context.Context, l *link, port uint16) (net.Conn, e
 		headers.Set(corev1.PortForwardRequestIDHeader, t.nextRequest())
 		headers.Set(corev1.StreamType, corev1.StreamTypeError)
 		var p pair
-		if p.errors, p.err = l.CreateStream(headers); p.err == nil {
+		if p.errors, p.err = l.create(headers); p.err == nil {
 			_ = p.errors.Close() // our half: we send no errors
 			headers = headers.Clone()
 			headers.Set(corev1.StreamType, corev1.StreamTypeData)
-			p.data, p.err = l.CreateStream(headers)
+			p.data, p.err = l.create(headers)
 		}
 		made <- p
 	}()

@@ -33,6 +33,17 @@ func (l link) Close() error {
 	return l.Connection.Close()
 }
 
+// create makes a stream. One that is made on a link whose other side has closed
+// would never be let go by the library, nor would the connection.
+func (l link) create(headers http.Header) (httpstream.Stream, error) {
+	select {
+	case <-l.CloseChan():
+		return nil, errors.New("the connection to the API server was closed")
+	default:
+		return l.CreateStream(headers)
+	}
+}
+
 // upgrade opens a link for port-forwarding. client-go's dialers for this take no
 // context, and one that hangs could not be given up; what they are made of does.
 //
