@@ -105,6 +105,21 @@ func TestContainerIdentity(t *testing.T) {
 	}
 }
 
+// Process 1 of a namespace that the whole pod shares is the pod's pause.
+func TestContainerShowsThreadsOfTheTargetOnly(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		pod := podWith(nil, nil)
+		pod.Spec.ShareProcessNamespace = &shared
+		var threads bool
+		for _, e := range Container(pod, 1, ProbeSpec{Target: "app"}).Env {
+			threads = threads || e.Name == envTarget
+		}
+		if threads == shared {
+			t.Errorf("shareProcessNamespace %v: threads %v", shared, threads)
+		}
+	}
+}
+
 func TestContainerTTLNeverBecomesNever(t *testing.T) {
 	for ttl, want := range map[time.Duration]string{
 		0: "0", time.Nanosecond: "1", 1500 * time.Millisecond: "2", time.Hour: "3600",

@@ -105,6 +105,11 @@ func TestEnsureReuses(t *testing.T) {
 			spec: ProbeSpec{Target: "app"},
 			name: "backlog-probe-2", new: true,
 		},
+		"not one that is known to have ended, whatever the pod still says": {
+			pod:  func(p *corev1.Pod) { addProbe(p, "backlog-probe-1", ProbeSpec{}, stateRunning()) },
+			spec: ProbeSpec{Ended: "backlog-probe-1"},
+			name: "backlog-probe-2", new: true,
+		},
 		"not one that ended": {
 			pod:  func(p *corev1.Pod) { addProbe(p, "backlog-probe-1", ProbeSpec{}, stateExited()) },
 			name: "backlog-probe-2", new: true,
@@ -136,6 +141,9 @@ func TestEnsureReuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pod := podWith(nil, nil)
 			tt.pod(pod)
+			if Living(pod, tt.spec) == tt.new {
+				t.Errorf("Living says %v", !tt.new)
+			}
 			client := fake.NewClientset(pod)
 			probe, err := (&Prober{Client: client}).Ensure(t.Context(), pod, tt.spec)
 			if err != nil {
