@@ -95,3 +95,27 @@ func TestBusyIsPerWorker(t *testing.T) {
 		t.Errorf("cpu = %v, want 0.5 cores", got)
 	}
 }
+
+// A scrape sees a refresh late, by more at one end than at the other; where the
+// refreshes are on a schedule, that does not count.
+func TestBusyKeepsToTheSchedule(t *testing.T) {
+	late := []Runtime{reading(99.9, 98), reading(100.02, 99), reading(103.21, 102)}
+	for _, c := range []struct {
+		every Value[float64]
+		last  float64
+		want  float64
+	}{
+		{Unknown[float64]("no schedule"), 103.21, 3.19},
+		{Known(1.0), 103.21, 3},
+		{Known(1.0), 103.45, 3.43}, // too far off: the schedule was not kept
+		{Known(0.0), 103.21, 3.19},
+	} {
+		for i := range late {
+			late[i].RefreshEvery = c.every
+		}
+		late[2].Clock = Known(c.last)
+		if got := BusyWindow(late, 3).Seconds.Or(0); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("every %+v, seen after %.2f s: window of %v s, want %v", c.every, c.last-100.02, got, c.want)
+		}
+	}
+}

@@ -24,6 +24,9 @@ type Runtime struct {
 	// fractions of a second where the proxy reports its uptime.
 	Start Value[float64] `json:"start"`
 	Clock Value[float64] `json:"clock"`
+	// RefreshEvery is the period, in seconds, at which the process books its figures
+	// into its metrics, where that is on a fixed schedule.
+	RefreshEvery Value[float64] `json:"-"`
 	// OpenFDs and MaxFDs are descriptors of the process.
 	OpenFDs Value[int64] `json:"openFDs"`
 	MaxFDs  Value[int64] `json:"maxFDs"`
@@ -59,6 +62,6 @@ func UnknownRuntime(reason string) Runtime {
 	i, f := Unknown[int64](reason), Unknown[float64](reason)
 	return Runtime{
 		Workers: i, BusySeconds: f, CPUSeconds: f, Parks: i, Polls: i, Steals: i, Spills: i, LocalQueue: i,
-		Start: f, Clock: f, OpenFDs: i, MaxFDs: i, Ready: Unknown[bool](reason), Window: unknownRuntimeWindow(reason),
+		Start: f, Clock: f, RefreshEvery: f, OpenFDs: i, MaxFDs: i, Ready: Unknown[bool](reason), Window: unknownRuntimeWindow(reason),
 	}
 }

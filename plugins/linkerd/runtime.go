@@ -46,6 +46,8 @@ func readRuntime(page samples) (model.Runtime, model.Value[string]) {
 		MaxFDs:      process.whole("process_max_fds"),
 		Start:       process.float("process_start_time_seconds"),
 		Clock:       clock(process),
+		// kubert-prometheus-tokio books the figures on an interval of a second.
+		RefreshEvery: model.Known(1.0),
 	}, version
 }
 

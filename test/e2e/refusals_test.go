@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,20 +181,22 @@ func TestThroughKubectl(t *testing.T) {
 	e.create(proxyPod("server", nil))
 	e.running("server")
 	path := filepath.Dir(cluster.binary) + string(os.PathListSeparator) + os.Getenv("PATH")
-	kubectl := func(args ...string) (string, error) {
+	kubectl := func(args ...string) (stdout, stderr string, err error) {
 		c := command(t.Context(), "kubectl", args...)
 		c.Env = append(os.Environ(), "PATH="+path, "KUBECONFIG="+cluster.kubeconfig, "KUBECTL_BACKLOG_IMAGE="+toolsImage)
-		out, err := c.CombinedOutput()
-		return string(out), err
+		var out, errOut bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errOut
+		err = c.Run()
+		return out.String(), errOut.String(), err
 	}
-	if out, err := kubectl("backlog", "version"); err != nil || !strings.HasPrefix(out, "kubectl-backlog ") {
+	if out, _, err := kubectl("backlog", "version"); err != nil || !strings.HasPrefix(out, "kubectl-backlog ") {
 		t.Errorf("version: %q, %v", out, err)
 	}
-	if out, err := kubectl("backlog", "get", "-n", e.ns, "server", "-o", "jsonpath={.listeners[?(@.port==4143)].sockets[0].limit}"); err != nil || out != "128" {
+	if out, _, err := kubectl("backlog", "get", "-n", e.ns, "server", "-o", "jsonpath={.listeners[?(@.port==4143)].sockets[0].limit}"); err != nil || out != "128" {
 		t.Errorf("get: %q, %v", out, err)
 	}
-	if out, err := kubectl("backlog", "get", "-n", e.ns, "nosuch"); err == nil || !strings.Contains(out, "not found") {
-		t.Errorf("an error through kubectl: %q, %v", out, err)
+	if out, told, err := kubectl("backlog", "get", "-n", e.ns, "nosuch"); err == nil || out != "" || !strings.Contains(told, "not found") {
+		t.Errorf("an error through kubectl: %q, %q, %v", out, told, err)
 	}
 }
 
