@@ -17,7 +17,7 @@ import (
 func TestFiguresEqualWhatThePodSays(t *testing.T) {
 	e := newEnv(t, nil)
 	e.create(proxyPod("saturated", map[string]string{"TOKIOPROXY_BURN_US": "2000"}))
-	e.create(proxyPod("bursts", map[string]string{"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG": "16"}))
+	e.create(proxyPod("bursts", burstyEnv()))
 	e.create(proxyPod("idle", map[string]string{"LINKERD2_PROXY_CORES": "2"}))
 	e.running("saturated", "bursts", "idle")
 	want := map[string]struct {
@@ -26,8 +26,8 @@ func TestFiguresEqualWhatThePodSays(t *testing.T) {
 	}{"saturated": {128, 128, 1}, "bursts": {16, 128, 1}, "idle": {128, 128, 2}}
 
 	waitSaturated := e.background("saturated", "load", "fortio", "load", "-qps", "0", "-c", "200", "-keepalive=false",
-		"-allow-initial-errors", "-timeout", "500ms", "-t", "25s", "http://127.0.0.1:4143/")
-	waitBursts := e.background("bursts", "load", "burst", "-addr", "127.0.0.1:4143", "-n", "60", "-every", "1s", "-for", "25s", "-timeout", "1s")
+		"-allow-initial-errors", "-timeout", "3s", "-t", "25s", "http://127.0.0.1:4143/")
+	waitBursts := e.background("bursts", "load", "burst", "-addr", "127.0.0.1:4143", "-n", "300", "-every", "1s", "-for", "25s", "-timeout", "1s")
 	time.Sleep(3 * time.Second) // let the load take hold
 
 	compare := func(when string, pods map[string]item, before, after map[string]truth) {
@@ -63,7 +63,7 @@ func TestFiguresEqualWhatThePodSays(t *testing.T) {
 	pods := e.getJSON()
 	compare("under load", pods, before, readAll())
 	if n := pods["bursts"].Window.Overflows; n.Or(0) == 0 {
-		t.Errorf("bursts of 60 on a backlog of 16 show no new overflow: %+v", pods["bursts"].Window)
+		t.Errorf("bursts of 300 on a backlog of 16 show no new overflow: %+v", pods["bursts"].Window)
 	}
 	if l := e.listener(pods["bursts"], 4143); l.Window.Overflows != pods["bursts"].Window.Overflows {
 		t.Errorf("the overflows are not on the inbound listener: %+v of %+v", l.Window, pods["bursts"].Window)
@@ -129,47 +129,76 @@ func TestDepthWithTheAcceptorStopped(t *testing.T) {
 // 0.05 over 10 s, at several loads.
 func TestBusyIsTheTimeBurned(t *testing.T) {
 	e := newEnv(t, nil)
-	e.create(proxyPod("a", map[string]string{"TOKIOPROXY_BURN_US": "5000"}))
+	// Busy includes what a connection costs beside the burning, nearly a
+	// millisecond here: few connections that burn much keep that small.
+	e.create(proxyPod("a", map[string]string{"TOKIOPROXY_BURN_US": "20000"}))
 	e.running("a")
 	e.getJSON("a") // the probe's start is over before the measurement
-	for _, qps := range []string{"40", "100"} {
-		// Busy is wall time: what else runs on the machine for a moment counts in
-		// it, and not in the CPU time burned. Such a moment must not decide.
-		var busy, burned float64
-		for range 3 {
-			busy, burned = e.measureBusy(qps)
+	for _, qps := range []string{"5", "15"} {
+		// Busy is wall time: what the hypervisor takes from a running worker counts
+		// in it, and not in the CPU time burned. A moment like that must not decide,
+		// and a machine that is never its own says nothing.
+		const tries = 4
+		noisy := 0
+		for try := 1; ; try++ {
+			busy, burned, stolen := e.measureBusy(qps)
 			if math.Abs(busy-burned) <= 0.05 {
 				break
 			}
-		}
-		if math.Abs(busy-burned) > 0.05 {
-			t.Errorf("%s/s: three times busy and burned differ by more than 0.05, last %.3f and %.3f", qps, busy, burned)
+			if stolen > 0.05 {
+				noisy++
+			}
+			if try == tries && noisy == tries {
+				t.Skipf("left out: the hypervisor took %.0f %% of what this machine wanted to run, in each of %d tries", stolen*100, tries)
+			}
+			if try == tries {
+				t.Fatalf("%s/s: busy %.3f, burned %.3f; %d tries, %d of them with stolen time", qps, busy, burned, tries, noisy)
+			}
 		}
 	}
 }
 
 // measureBusy puts a steady load on pod a for 18 s, and gives the busy ratio
-// over 10 s of it beside the CPU time that the proxy says it burned.
-func (e *env) measureBusy(qps string) (busy, burned float64) {
+// over 10 s of it beside the CPU time that the proxy says it burned, and the
+// share of the node's CPU time that its hypervisor took.
+func (e *env) measureBusy(qps string) (busy, burned, stolen float64) {
 	e.Helper()
 	wait := e.background("a", "load", "fortio", "load", "-qps", qps, "-c", "4", "-uniform", "-keepalive=false",
 		"-t", "18s", "http://127.0.0.1:4143/")
 	defer wait()
 	time.Sleep(2 * time.Second)
+	ran0, stole0 := e.cpuTime("a")
 	from := e.readMetrics("a")
 	w := e.getJSON("a", "--window", "10s")["a"].Runtime.Window
 	to := e.readMetrics("a")
+	ran1, stole1 := e.cpuTime("a")
 	const total, clock = "tokioproxy_burned_seconds_total", "process_uptime_seconds_total"
 	burned = (to[total] - from[total]) / (to[clock] - from[clock])
+	stolen = (stole1 - stole0) / max(1, ran1-ran0+stole1-stole0)
 	busy, ok := w.Busy.Get()
-	e.Logf("%s/s: burned %.3f, busy %.3f over %.1f s", qps, burned, busy, w.Seconds.Or(0))
+	e.Logf("%s/s: burned %.3f, busy %.3f over %.1f s, %.0f %% stolen", qps, burned, busy, w.Seconds.Or(0), stolen*100)
 	if !ok {
 		e.Fatalf("busy is unknown: %s", w.Busy.Reason())
 	}
 	if s := w.Seconds.Or(0); s < 9 || s > 12 {
 		e.Errorf("the window is %.1f s long, asked for 10", s)
 	}
-	return busy, burned
+	return busy, burned, stolen
+}
+
+// cpuTime reads what the pod's node ran, and what its hypervisor took from it
+// meanwhile, in ticks of all CPUs.
+func (e *env) cpuTime(pod string) (ran, stolen float64) {
+	e.Helper()
+	line, _, _ := strings.Cut(e.exec(pod, "tools", "cat", "/proc/stat"), "\n")
+	f := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal …
+	if len(f) < 9 {
+		e.Fatalf("/proc/stat begins with %q", line)
+	}
+	for _, i := range []int{1, 2, 3, 6, 7} {
+		ran += float64(e.number(f[i]))
+	}
+	return ran, float64(e.number(f[8]))
 }
 
 // Two listeners of one pod that overflow at different rates: each gets its own.

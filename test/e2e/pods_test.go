@@ -40,6 +40,13 @@ func proxyContainer(env map[string]string) corev1.Container {
 	return c
 }
 
+// burstyEnv makes a proxy that a burst of 300 connections overflows on any
+// machine: the runtime accepts some 128 in one go, then burns a quarter of a
+// second for them, and only 17 fit into the queue meanwhile.
+func burstyEnv() map[string]string {
+	return map[string]string{"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG": "16", "TOKIOPROXY_BURN_US": "2000"}
+}
+
 // sleeper is a container with a shell that does nothing by itself, and ends at
 // once when it is told to.
 func sleeper(name, image string) corev1.Container {

@@ -65,7 +65,7 @@ func TestTopInARealTerminal(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {200, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			e := newEnv(t, nil)
-			e.create(proxyPod("server", map[string]string{"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG": "16"}))
+			e.create(proxyPod("server", burstyEnv()))
 			e.running("server")
 			term := e.terminal(size[0], size[1])
 			term.keys("echo before", "Enter")
@@ -74,7 +74,7 @@ func TestTopInARealTerminal(t *testing.T) {
 			term.keys("KUBECTL_BACKLOG_IMAGE="+toolsImage+" "+strings.Join(command.Args, " ")+"; echo left with $?", "Enter")
 			term.shows("server", "4143", "0/16", "ok")
 
-			wait := e.background("server", "load", "burst", "-addr", "127.0.0.1:4143", "-n", "60", "-every", "1s", "-for", "12s", "-timeout", "1s")
+			wait := e.background("server", "load", "burst", "-addr", "127.0.0.1:4143", "-n", "300", "-every", "1s", "-for", "12s", "-timeout", "1s")
 			shown := term.shows("overflowing")
 			if rows := strings.Count(shown, "\n"); rows > size[1] {
 				t.Errorf("the screen has %d rows", rows)
