@@ -22,7 +22,7 @@ test-unit: ## Lint, unit, script and real-kernel tests, no cluster
 test-e2e: ## Real-cluster tests alone (E2E_KUBECONFIG=... for a cluster of your own)
 	@test/run.sh e2e
 
-test-long: ## What takes longer: long fuzzing, slow linters
+test-long: ## What takes longer: slow linters, other versions of Kubernetes, long fuzzing
 	@test/run.sh long
 
 lint: ## go vet, staticcheck, gofumpt

@@ -99,6 +99,15 @@ long() {
 	packages gcc
 	step "slow linters"
 	hack/lint-long.sh
+	if [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; then
+		step "the test cluster itself, with crashes"
+		test/cluster/selftest.sh --hard
+		local version
+		for version in ${KUBE_VERSIONS:-1.36.3}; do
+			step "real-cluster tests on Kubernetes $version"
+			(export KUBE_VERSION=$version && e2e)
+		done
+	fi
 	step "fuzzing, a minute a target"
 	local package target
 	for package in $(go list ./...); do

@@ -76,7 +76,7 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 // runtime is the newest reading with its window, or unknown with the reason:
 // old figures are never carried forward.
 func (f *follower) runtime(now time.Time) model.Runtime {
-	reason := ""
+	var reason string
 	switch n := len(f.history.readings); {
 	case f.adapter == nil:
 		reason = "no proxy that reports its workers was recognised in this pod"

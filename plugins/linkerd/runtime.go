@@ -31,7 +31,7 @@ func (Adapter) Runtime(page *parse.Metrics) (model.Runtime, model.Value[string])
 
 func readRuntime(page samples) (model.Runtime, model.Value[string]) {
 	version := proxyVersion(page)
-	tokio := reader{page, tokioMissing(page, version)}
+	tokio := reader{page, tokioMissing(version)}
 	process := reader{page, processMissing(page)}
 	return model.Runtime{
 		Workers:     tokio.whole("tokio_rt_workers"),
@@ -77,7 +77,7 @@ func proxyVersion(page samples) model.Value[string] {
 }
 
 // tokioMissing says why a tokio_rt line may not be there.
-func tokioMissing(page samples, version model.Value[string]) string {
+func tokioMissing(version model.Value[string]) string {
 	v, known := version.Get()
 	switch {
 	case known && before(v, proxyRuntimeMetrics):

@@ -57,7 +57,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, fmt.Errorf("making a folder for the binary: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	cluster.binary = filepath.Join(dir, "kubectl-backlog")
 	build := exec.CommandContext(context.Background(), "go", "build", "-o", cluster.binary, "../../cmd/kubectl-backlog")
 	if out, err := build.CombinedOutput(); err != nil {
