@@ -212,6 +212,10 @@ func TestNothingFoundIsANoteForAListing(t *testing.T) {
 	if err := o.empty(&target.NoPodsError{Listing: true}, &errOut); err != nil {
 		t.Errorf("a listing: %v", err)
 	}
+	o.labels = "app=nosuch"
+	if err := o.empty(&target.NoPodsError{Listing: true}, &errOut); err == nil {
+		t.Error("a selector that matches nothing is an error")
+	}
 	o.args = []string{"deploy/x"}
 	if err := o.empty(&target.NoPodsError{}, &errOut); err == nil {
 		t.Error("a workload without pods is an error")

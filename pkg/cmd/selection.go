@@ -123,11 +123,12 @@ func (s *selection) title() string {
 	return s.context + "/" + s.namespace
 }
 
-// empty turns "nothing found" into kubectl's behaviour: a note on stderr, and an
-// error only when something was named.
+// empty turns "nothing found" into a note on stderr, as kubectl has it, where
+// nothing was asked for but a namespace's pods. Names and selectors that match
+// nothing are an error: whoever gave them expected a pod.
 func (s *selection) empty(err error, errOut io.Writer) error {
 	var none *target.NoPodsError
-	if errors.As(err, &none) && len(s.args) == 0 {
+	if errors.As(err, &none) && len(s.args) == 0 && s.labels == "" && s.fields == "" {
 		fmt.Fprintln(errOut, render.Clean(none.Error()))
 		return nil
 	}

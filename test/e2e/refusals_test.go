@@ -72,14 +72,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// No matching pod is kubectl's own answer for a listing, and an error for a
-// workload that was named.
+// A namespace without pods is kubectl's own answer; a selector or a workload that
+// matches no pod is an error, since somebody expected one.
 func TestNothingFound(t *testing.T) {
 	e := newEnv(t, nil)
-	for _, args := range [][]string{{"get"}, {"get", "-l", "app=nosuch"}, {"get", "--field-selector", "spec.nodeName=nosuch"}} {
-		r := e.backlog(args...)
-		if want := "No resources found in " + e.ns + " namespace."; !strings.Contains(r.stderr, want) || r.stdout != "" || r.code != 0 {
-			t.Errorf("%v: code %d, stdout %q, stderr %q", args, r.code, r.stdout, r.stderr)
+	want := "No resources found in " + e.ns + " namespace."
+	for code, lists := range map[int][][]string{
+		0: {{"get"}, {"top", "--count", "1"}},
+		1: {{"get", "-l", "app=nosuch"}, {"get", "--field-selector", "spec.nodeName=nosuch"}, {"top", "--count", "1", "-l", "app=nosuch"}},
+	} {
+		for _, args := range lists {
+			r := e.backlog(args...)
+			if !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" || r.code != code {
+				t.Errorf("%v: code %d, want %d; stdout %q, stderr %q", args, r.code, code, r.stdout, r.stderr)
+			}
 		}
 	}
 }
