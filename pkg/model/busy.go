@@ -66,7 +66,13 @@ func stallReason(w RuntimeWindow) RuntimeWindow {
 }
 
 func between(begin, end Runtime) RuntimeWindow {
-	seconds := onSchedule(end.Clock.Or(0)-begin.Clock.Or(0), end.RefreshEvery)
+	seconds := end.Clock.Or(0) - begin.Clock.Or(0)
+	// A worker that parks books its figures on time. One that never does books them
+	// when their turn comes, up to the length of its run queue late: then the time
+	// observed is nearer to the truth than the schedule.
+	if parks, ok := difference(begin.Parks, end.Parks).Get(); ok && parks > 0 {
+		seconds = onSchedule(seconds, end.RefreshEvery)
+	}
 	workers, ok := end.Workers.Get()
 	switch {
 	case !begin.Clock.IsKnown() || !end.Clock.IsKnown() || seconds <= 0:

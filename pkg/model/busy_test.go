@@ -114,6 +114,11 @@ func TestBusyKeepsToTheSchedule(t *testing.T) {
 			late[i].RefreshEvery = c.every
 		}
 		late[2].Clock = Known(c.last)
+		saturated := append([]Runtime(nil), late...)
+		saturated[1].Parks, saturated[2].Parks = Known[int64](7), Known[int64](7)
+		if got := BusyWindow(saturated, 3).Seconds.Or(0); math.Abs(got-(c.last-100.02)) > 1e-9 {
+			t.Errorf("a worker that never parks books late: window of %v s, want the %.2f s observed", got, c.last-100.02)
+		}
 		if got := BusyWindow(late, 3).Seconds.Or(0); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("every %+v, seen after %.2f s: window of %v s, want %v", c.every, c.last-100.02, got, c.want)
 		}

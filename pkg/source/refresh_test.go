@@ -35,6 +35,7 @@ func (b bookings) read(at time.Duration, ratio float64) model.Runtime {
 	}
 	return model.Runtime{
 		Workers: model.Known[int64](1), Start: model.Known(0.5), Clock: model.Known(1000 + at.Seconds()),
+		Parks:       model.Known(int64(booked.Seconds() * 100)),
 		BusySeconds: model.Known(booked.Seconds() * ratio), RefreshEvery: model.Known(1.0),
 	}
 }
