@@ -163,13 +163,12 @@ func (c *Cluster) reconcile() {
 		}
 		f.gone(pod)
 	}
-	const mostGone = 200
-	c.forget(mostGone)
+	c.forget()
 }
 
 // forget drops the followers of deleted pods that the selection no longer
 // remembers, so that a long run over many rollouts stays bounded.
-func (c *Cluster) forget(most int) {
+func (c *Cluster) forget() {
 	known := make(map[string]bool, len(c.followers))
 	for _, pod := range c.opt.Pods.Pods() {
 		known[string(pod.UID)] = true
@@ -177,11 +176,9 @@ func (c *Cluster) forget(most int) {
 	for _, pod := range c.opt.Pods.Gone() {
 		known[string(pod.UID)] = true
 	}
-	if len(c.followers)-len(known) <= most {
-		for uid, f := range c.followers {
-			if !known[uid] && f.isGone() {
-				delete(c.followers, uid)
-			}
+	for uid, f := range c.followers {
+		if !known[uid] && f.isGone() {
+			delete(c.followers, uid)
 		}
 	}
 }
