@@ -57,6 +57,9 @@ type Listener struct {
 	Sockets   []Socket `json:"sockets"`
 	// Window is what happened to this listener between two samples.
 	Window ListenerWindow `json:"window"`
+	// Waiting is who waits in the accept queue, nil when nobody does or it was not
+	// asked.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // String gives the address in the usual form: 0.0.0.0:4143, *:80, [::]:80.

@@ -47,7 +47,9 @@ type Pod struct {
 	Counters  Counters   `json:"counters"`
 	Window    Window     `json:"window"`
 	Runtime   Runtime    `json:"runtime"`
-	Knobs     []Knob     `json:"knobs,omitempty"`
+	// Process is what the threads of the target container do.
+	Process Process `json:"process"`
+	Knobs   []Knob  `json:"knobs,omitempty"`
 
 	// Notes are about this pod: what was refused, what a figure does not mean.
 	Notes []string `json:"notes,omitempty"`
@@ -75,7 +77,8 @@ type Rung string
 // The rungs of the collecting ladder.
 const (
 	ViaProbe   Rung = "probe"
-	ViaMetrics Rung = "metrics"
+	ViaMetrics Rung = "metrics" // the proxy's own metrics alone: no queue
+	ViaExec    Rung = "exec"    // a shell in one of the pod's own containers
 	ViaLocal   Rung = "local"
 )
 
@@ -104,8 +107,22 @@ type Collection struct {
 	Message string `json:"message,omitempty"`
 	// Probe is the ephemeral container's name.
 	Probe string `json:"probe,omitempty"`
+	// Until is when the probe ends by itself, as far as is known; zero otherwise.
+	Until time.Time `json:"until,omitzero"`
+	// By is who started the probe and Reason why, where it was kept with it.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Metrics says why the proxy's metrics are missing; empty when they are not.
 	Metrics string `json:"metricsProblem,omitempty"`
+	// Rights are those that the user lacks and would need for more.
+	Rights []Right `json:"missingRights,omitempty"`
+}
+
+// Right is what a Role grants: a verb on a resource in a namespace.
+type Right struct {
+	Verb      string `json:"verb"`
+	Resource  string `json:"resource"` // "pods/ephemeralcontainers"
+	Namespace string `json:"namespace"`
 }
 
 // Sample identifies the frame that a pod's queue figures come from.

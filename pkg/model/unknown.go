@@ -36,6 +36,10 @@ func walkUnknown(v reflect.Value, path string, found *[]Missing) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			walkUnknown(v.Elem(), path, found)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
