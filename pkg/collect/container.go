@@ -32,6 +32,8 @@ type ProbeSpec struct {
 	Ended string
 	// Reason is written into the container for whoever audits the pod.
 	Reason string
+	// By is who adds it, written into the container like Reason.
+	By string
 }
 
 // Container gives the ephemeral container for a pod. It satisfies Pod Security
@@ -52,9 +54,12 @@ func Container(pod *corev1.Pod, index int, spec ProbeSpec) corev1.EphemeralConta
 		// that the whole pod shares that is the pod's pause.
 		env = append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
 	}
-	if spec.Reason != "" {
-		// The kubelet would expand $(NAME).
-		env = append(env, corev1.EnvVar{Name: envReason, Value: strings.ReplaceAll(spec.Reason, "$", "$$")})
+	for _, text := range []corev1.EnvVar{{Name: envReason, Value: spec.Reason}, {Name: envBy, Value: spec.By}} {
+		if text.Value != "" {
+			// The kubelet would expand $(NAME).
+			text.Value = strings.ReplaceAll(text.Value, "$", "$$")
+			env = append(env, text)
+		}
 	}
 	return corev1.EphemeralContainer{
 		TargetContainerName: spec.Target,

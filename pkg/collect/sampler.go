@@ -19,7 +19,9 @@ func Script() string { return samplerScript }
 const (
 	envTTL    = "BACKLOG_PROBE_TTL"    // whole seconds; 0: until it is stopped
 	envTarget = "BACKLOG_PROBE_TARGET" // a process whose threads are shown
-	envReason = "BACKLOG_PROBE_REASON" // read by nobody but an auditor
+	envStdin  = "BACKLOG_PROBE_STDIN"  // a frame for each line of standard input
+	envReason = "BACKLOG_PROBE_REASON" // for an auditor, and `probes`
+	envBy     = "BACKLOG_PROBE_BY"     // who added it; for an auditor, and `probes`
 )
 
 // ttlSeconds rounds up, so that a short TTL never becomes "never".

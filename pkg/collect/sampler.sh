@@ -4,6 +4,8 @@
 #
 # BACKLOG_PROBE_TTL     seconds until it ends, in whole ones; 0 or empty: never
 # BACKLOG_PROBE_TARGET  process whose threads are shown; empty: none
+# BACKLOG_PROBE_STDIN   not empty: a frame for each line of standard input instead
+#                       of each second, and the end with the end of the input
 #
 # Needs sh, cat and sleep; ss and nstat are used where they exist.
 
@@ -16,6 +18,7 @@ LC_ALL=C
 export LC_ALL
 ttl=${BACKLOG_PROBE_TTL:-0}
 target=${BACKLOG_PROBE_TARGET:-}
+stdin=${BACKLOG_PROBE_STDIN:-}
 names='TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDoCookies TcpExtTCPReqQFullDrop TcpExtSyncookiesSent TcpExtSyncookiesRecv TcpPassiveOpens'
 
 # Newest ss first: -e adds the inode, -O (iproute2 5.2) one line a socket, -H
@@ -150,5 +153,11 @@ while :; do
 	cat /proc/sys/net/core/somaxconn 2>/dev/null
 	if [ -n "$target" ] && [ "$((seq % 5))" -eq 1 ]; then threads; fi
 	echo "==backlog-frame/1 end seq=$seq=="
-	sleep 1
+	# An exec leaves its process behind when the client goes away; one that waits
+	# for the client's next line ends with it.
+	if [ -n "$stdin" ]; then
+		read -r line || exit 0
+	else
+		sleep 1
+	fi
 done
