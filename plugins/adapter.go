@@ -42,3 +42,9 @@ type RuntimeReader interface {
 type Configurer interface {
 	Knobs(pod *corev1.Pod, nodeCPUs model.Value[int64], live model.Pod) []model.Knob
 }
+
+// LogReader tells the workers in force from the beginning of the proxy's own
+// log, for when its metrics cannot be read.
+type LogReader interface {
+	WorkersFromLog(log []byte) model.Value[int64]
+}

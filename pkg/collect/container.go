@@ -27,6 +27,9 @@ type ProbeSpec struct {
 	// Target is the container whose process namespace is shared, so that its
 	// threads are visible. Empty: none.
 	Target string
+	// Loose makes the target a preference: a living probe with another target, or
+	// none, is as good.
+	Loose bool
 	// Ended is a probe that is known to have ended, whatever the pod that Ensure
 	// is given still says of it: it is not taken again.
 	Ended string

@@ -8,3 +8,9 @@ func Living(pod *corev1.Pod, spec ProbeSpec) bool {
 	_, ok := reusable(pod, spec)
 	return ok
 }
+
+// Running says whether such a probe runs already, as far as the pod tells.
+func Running(pod *corev1.Pod, spec ProbeSpec) bool {
+	probe, ok := reusable(pod, spec)
+	return ok && !probe.Started.IsZero()
+}

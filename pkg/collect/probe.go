@@ -158,7 +158,7 @@ func reusable(pod *corev1.Pod, spec ProbeSpec) (Probe, bool) {
 		if n == 0 || n < probeIndex(best.Name) || c.Name == spec.Ended {
 			continue
 		}
-		if spec.Target != "" && c.TargetContainerName != spec.Target {
+		if spec.Target != "" && !spec.Loose && c.TargetContainerName != spec.Target {
 			continue
 		}
 		if !lives(pod, c, spec) {

@@ -1,6 +1,8 @@
 package source
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,10 +28,9 @@ func (f *follower) snapshot() model.Pod {
 	if f.opt.Workload != nil {
 		p.Workload = f.opt.Workload(f.pod)
 	}
-	p.Collection = model.Collection{
-		Via: model.ViaProbe, Stage: f.stage, Message: f.message, Probe: f.probe, Metrics: f.problem,
-	}
+	p.Collection = f.collection(now)
 	f.history.fill(&p)
+	f.nameCallers(&p)
 	if f.stage == model.StageOK && now.Sub(p.Sample.Arrived) > StaleAfter {
 		p.Collection.Stage = model.StageStale
 		p.Collection.Message = "no new frame since " + p.Sample.Arrived.UTC().Format("15:04:05Z")
@@ -44,10 +45,65 @@ func (f *follower) snapshot() model.Pod {
 		p.Notes = append(p.Notes, model.ReasonHostNetwork+" (no probe was added)")
 	}
 	f.fillProxy(&p, now)
-	if p.Collection.Stage == model.StageFailed && p.Runtime.Workers.IsKnown() {
-		p.Collection.Via = model.ViaMetrics
-	}
+	f.fall(&p)
 	return p
+}
+
+// collection says how the figures come about.
+func (f *follower) collection(now time.Time) model.Collection {
+	c := model.Collection{Via: f.opt.Via, Stage: f.stage, Message: f.message, Probe: f.probe, Metrics: f.problem}
+	if c.Via == "" {
+		c.Via = model.ViaProbe
+	}
+	for _, r := range []*model.Right{f.right, f.problemRight} {
+		if r != nil {
+			c.Rights = append(c.Rights, *r)
+		}
+	}
+	limit := f.opt.StartLimit
+	if limit == 0 {
+		limit = time.Minute
+	}
+	switch c.Stage {
+	case model.StageAsking, model.StagePulling, model.StageStarting, model.StageWaiting:
+		if took := now.Sub(f.begun); f.started && took > limit && len(f.history.frames) == 0 {
+			c.Stage = model.StageFailed
+			c.Message = strings.TrimSuffix(fmt.Sprintf("no figures within %s, it is still %s: %s", limit, f.stage, f.message), ": ")
+		}
+	}
+	return c
+}
+
+// nameCallers adds whose addresses those are that wait. The frame is kept in
+// the history, so that its values are copied first.
+func (f *follower) nameCallers(p *model.Pod) {
+	for i := range p.Listeners {
+		w := p.Listeners[i].Waiting
+		if w == nil || f.opt.Caller == nil {
+			continue
+		}
+		named := *w
+		named.Callers = append([]model.Caller(nil), w.Callers...)
+		for j := range named.Callers {
+			named.Callers[j].Pod = f.opt.Caller(named.Callers[j].Address)
+		}
+		p.Listeners[i].Waiting = &named
+	}
+}
+
+// fall marks a pod whose queues could not be read but whose proxy tells of its
+// workers. Under a rung that was asked for by name nothing falls.
+func (f *follower) fall(p *model.Pod) {
+	if p.Collection.Stage != model.StageFailed || !p.Runtime.Workers.IsKnown() {
+		return
+	}
+	switch f.opt.Via {
+	case "", model.ViaMetrics:
+		p.Collection.Via = model.ViaMetrics
+		if len(f.history.frames) == 0 {
+			*p = model.WithoutQueues(*p, p.Collection.Message)
+		}
+	}
 }
 
 // fillProxy adds what the adapter knows.
@@ -60,6 +116,9 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 		return
 	}
 	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version}
+	if f.logged.IsKnown() && !p.Runtime.Clock.IsKnown() {
+		p.Notes = append(p.Notes, "the workers are those of the proxy's start-up log line: its metrics cannot be read")
+	}
 	if teller, ok := f.adapter.(plugins.RoleTeller); ok {
 		roles := teller.Roles(f.pod)
 		for i, l := range p.Listeners {
@@ -93,7 +152,11 @@ func (f *follower) runtime(now time.Time) model.Runtime {
 		r.Window = model.BusyWindow(f.history.readings, f.opt.Window.Seconds())
 		return r
 	}
-	return model.UnknownRuntime(reason)
+	r := model.UnknownRuntime(reason)
+	if f.logged.IsKnown() {
+		r.Workers = f.logged
+	}
+	return r
 }
 
 // describePod takes what the pod object itself says.

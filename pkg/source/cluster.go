@@ -46,6 +46,27 @@ type ClusterOptions struct {
 	Prober   Prober
 	Probe    collect.ProbeSpec
 	Adapters []plugins.Adapter
+	// Via is the rung that was asked for. Empty is `auto`: the probe, and where
+	// that is refused what the proxy itself tells.
+	Via model.Rung
+	// Allow says whether a probe may be added to a pod that has none that lives:
+	// nil, or why not. nil allows all.
+	Allow func(ctx context.Context, pod *corev1.Pod) error
+	// Target chooses the container whose processes a probe sees where none was
+	// named; proxy is the container of the pod's proxy, if it has one.
+	Target func(pod *corev1.Pod, proxy string) string
+	// Exec samples from a shell in the first of the containers that has one, for
+	// Via exec.
+	Exec func(ctx context.Context, pod *corev1.Pod, containers []string, sink func(parse.Frame, time.Time)) error
+	// LogHead reads the beginning of a container's log; nil leaves it out.
+	LogHead func(ctx context.Context, pod *corev1.Pod, container string) ([]byte, error)
+	// Pulling says whether the kubelet pulls the image of a container just now, in
+	// its own words; empty when it does not or may not be asked.
+	Pulling func(ctx context.Context, pod *corev1.Pod, container string) string
+	// Caller names the pod behind an address; nil leaves addresses alone.
+	Caller func(address string) model.Value[string]
+	// Notes are what is to be said of the selection itself.
+	Notes []string
 	// Pages opens the admin endpoint of a pod; nil leaves metrics out.
 	Pages func(pod *corev1.Pod, port uint16) Pages
 	// NodeCPUs tells how many CPUs a node has; unknown where it may not be read.
@@ -55,7 +76,10 @@ type ClusterOptions struct {
 	// Window is how far differences reach back; Interval the time between ticks.
 	Window   time.Duration
 	Interval time.Duration
-	Now      func() time.Time
+	// StartLimit is how long a pod's first frame may take before its row says that
+	// it failed; a frame that comes later is taken all the same. A minute when 0.
+	StartLimit time.Duration
+	Now        func() time.Time
 }
 
 // startAtOnce is how many probes are asked for at the same time: enough to have
@@ -94,7 +118,7 @@ func (c *Cluster) Next(ctx context.Context) (model.Snapshot, error) {
 		return model.Snapshot{}, err
 	}
 	c.reconcile()
-	s := model.Snapshot{Seq: seq, Time: c.opt.Now().UTC()}
+	s := model.Snapshot{Seq: seq, Time: c.opt.Now().UTC(), Notes: append([]string(nil), c.opt.Notes...)}
 	c.mu.Lock()
 	followers := make([]*follower, 0, len(c.followers))
 	for _, f := range c.followers {
@@ -120,6 +144,7 @@ func (c *Cluster) Next(ctx context.Context) (model.Snapshot, error) {
 	if err := c.opt.Pods.Err(); err != nil {
 		s.Notes = append(s.Notes, fmt.Sprintf("watching pods: %v", err))
 	}
+	s.Notes = append(s.Notes, endings(s)...)
 	if n := c.opt.Pods.Unmeshed(); n > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("left out, without a proxy: %s (name them, or give a selector, to see them)", podCount(n)))
 	}
@@ -131,6 +156,16 @@ func podCount(n int) string {
 		return "1 pod"
 	}
 	return fmt.Sprintf("%d pods", n)
+}
+
+// Renew asks for new probes where the old ones have ended or could not be had,
+// which happens only because somebody says so.
+func (c *Cluster) Renew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.followers {
+		f.askAgain()
+	}
 }
 
 // Close ends all followers and the watch, and waits for them.
@@ -189,7 +224,7 @@ func (c *Cluster) start(f *follower) {
 	c.wg.Add(1)
 	go func() {
 		defer c.wg.Done()
-		f.followProbe(ctx, c.slots)
+		f.followQueues(ctx, c.slots)
 	}()
 	if endpoint, ok := f.admin(); ok && c.opt.Pages != nil {
 		c.wg.Add(1)

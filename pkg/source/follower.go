@@ -20,25 +20,37 @@ type follower struct {
 	adapter plugins.Adapter
 	proxy   string // container of the proxy
 
+	// changed says that the pod is another than before, renew that somebody wants
+	// a new probe. Both hold one signal.
+	changed, renew chan struct{}
+
 	mu       sync.Mutex
 	pod      *corev1.Pod
 	cancel   context.CancelFunc
 	started  bool
+	begun    time.Time // when it was
 	deleted  bool
 	stage    model.Stage
 	message  string
+	right    *model.Right // that the user lacks for more
 	probe    string
+	target   string // container whose processes the probe sees
 	history  history
 	version  model.Value[string]
 	nodeCPUs model.Value[int64]
 	// problem says why metrics are missing; read is when the last page came.
-	problem string
-	read    time.Time
+	problem      string
+	problemRight *model.Right
+	read         time.Time
+	// logged are the workers as the proxy's own log tells them, where its metrics
+	// cannot be read.
+	logged model.Value[int64]
 }
 
 func newFollower(opt ClusterOptions, pod *corev1.Pod) *follower {
 	f := &follower{
 		opt: opt, pod: pod, stage: model.StageAsking,
+		changed: make(chan struct{}, 1), renew: make(chan struct{}, 1),
 		history:  history{window: opt.Window},
 		version:  model.Unknown[string](ReasonNoMetricsYet),
 		nodeCPUs: model.Unknown[int64]("the node was not read yet"),
@@ -56,6 +68,9 @@ func newFollower(opt ClusterOptions, pod *corev1.Pod) *follower {
 func (f *follower) update(pod *corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.pod != pod {
+		signal(f.changed)
+	}
 	f.pod = pod
 	if f.started && f.probe != "" && len(f.history.frames) == 0 && f.stage != model.StageFailed {
 		if stage, message := collect.ProbeState(pod, f.probe); stage != "" {
@@ -64,6 +79,23 @@ func (f *follower) update(pod *corev1.Pod) {
 	}
 	if !f.started {
 		f.stage, f.message = unstarted(pod)
+	}
+}
+
+// signal leaves a signal where one is waited for, without waiting itself.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// askAgain makes a pod without a living probe ask for one.
+func (f *follower) askAgain() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.started && !f.deleted && (f.stage == model.StageEnded || f.stage == model.StageFailed) {
+		signal(f.renew)
 	}
 }
 
@@ -118,7 +150,7 @@ func (f *follower) startable() bool {
 func (f *follower) begin(cancel context.CancelFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.started, f.cancel = true, cancel
+	f.started, f.cancel, f.begun = true, cancel, f.opt.Now()
 }
 
 // gone keeps the pod as a row, and stops asking for anything.
@@ -165,7 +197,7 @@ func (f *follower) setStage(stage model.Stage, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.deleted {
-		f.stage, f.message = stage, message
+		f.stage, f.message, f.right = stage, message, nil
 	}
 }
 
@@ -185,7 +217,7 @@ func (f *follower) takeFrame(probe string) func(parse.Frame, time.Time) {
 		defer f.mu.Unlock()
 		f.history.addFrame(frame, string(f.pod.UID)+"/"+probe, arrived)
 		if !f.deleted {
-			f.stage, f.message = model.StageOK, ""
+			f.stage, f.message, f.right = model.StageOK, "", nil
 		}
 	}
 }

@@ -23,6 +23,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 	pages := f.opt.Pages(f.current(), endpoint.Port)
 	defer pages.Close()
 	var p pace
+	var log logReader
 	for {
 		asked := f.opt.Now()
 		runtime, version, err := scrape(ctx, pages, endpoint.Metrics, reader)
@@ -30,11 +31,14 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 			return
 		}
 		wait := time.Second
+		if err != nil {
+			log.read(ctx, f)
+		}
 		f.mu.Lock()
 		if err != nil {
-			f.problem = err.Error()
+			f.problem, f.problemRight = err.Error(), rightOf(err)
 		} else {
-			f.problem, f.read, f.version = "", asked, version
+			f.problem, f.problemRight, f.read, f.version = "", nil, asked, version
 			f.history.addReading(runtime)
 			wait = p.next(runtime, asked)
 		}
