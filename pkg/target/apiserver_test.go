@@ -3,6 +3,7 @@ package target
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -191,7 +192,8 @@ func (s *apiServer) rouse() {
 }
 
 // refuse answers this verb on this resource with an HTTP code, 0 to allow it
-// again; cut ends all watches and forgets all events, so that a new watch must
+// again; a resource followed by " everywhere" is refused in all namespaces at
+// once alone. cut ends all watches and forgets all events, so that a new watch must
 // begin with a list.
 func (s *apiServer) refuse(verb, resource string, code int) {
 	s.mu.Lock()
@@ -257,6 +259,9 @@ func (s *apiServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, verb+" "+resource+subresource+" "+r.URL.RawQuery)
 	code := s.refused[verb+" "+resource+subresource]
+	if namespace == "" && code == 0 {
+		code = s.refused[verb+" "+resource+subresource+" everywhere"]
+	}
 	object := s.objects[resource+subresource+"/"+namespace+"/"+name]
 	s.mu.Unlock()
 	switch {
@@ -282,14 +287,21 @@ func (s *apiServer) list(rw http.ResponseWriter, r *http.Request, version, resou
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	items := []any{}
-	for key, object := range s.objects {
-		if strings.HasPrefix(key, resource+"/") && match(object) {
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		if object := s.objects[key]; strings.HasPrefix(key, resource+"/") && match(object) {
 			items = append(items, object.Object)
 		}
 	}
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	next := ""
+	if end := begin + limit; limit > 0 && end < len(items) {
+		items, next = items[:end], strconv.Itoa(end)
+	}
+	items = items[begin:]
 	reply(rw, 200, map[string]any{
-		"kind": map[string]string{"pods": "PodList", "jobs": "JobList"}[resource], "apiVersion": version, "items": items,
-		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
+		"kind": map[string]string{"pods": "PodList", "jobs": "JobList", "services": "ServiceList", "nodes": "NodeList"}[resource], "apiVersion": version, "items": items,
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version), "continue": next},
 	})
 }
 
@@ -356,7 +368,7 @@ func matcher(r *http.Request, namespace string) (func(*unstructured.Unstructured
 		return nil, err
 	}
 	for _, f := range byField.Requirements() {
-		if !slices.Contains([]string{"metadata.name", "spec.nodeName", "status.phase"}, f.Field) {
+		if !slices.Contains([]string{"metadata.name", "spec.nodeName", "status.phase", "status.podIP"}, f.Field) {
 			return nil, fmt.Errorf("Unable to find \"/v1, Resource=pods\" that match label selector %q, field selector %q: field label not supported: %s", byLabel, text, f.Field)
 		}
 	}
@@ -365,7 +377,7 @@ func matcher(r *http.Request, namespace string) (func(*unstructured.Unstructured
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod)
 		return (namespace == "" || u.GetNamespace() == namespace) && byLabel.Matches(labels.Set(u.GetLabels())) &&
 			byField.Matches(fields.Set{
-				"metadata.name": u.GetName(), "spec.nodeName": pod.Spec.NodeName, "status.phase": string(pod.Status.Phase),
+				"metadata.name": u.GetName(), "spec.nodeName": pod.Spec.NodeName, "status.phase": string(pod.Status.Phase), "status.podIP": pod.Status.PodIP,
 			})
 	}, nil
 }
@@ -410,7 +422,11 @@ func refusal(rw http.ResponseWriter, code int, verb, resource, namespace, name s
 			what += fmt.Sprintf(" %q", name)
 		}
 		status.Reason = metav1.StatusReasonForbidden
-		status.Message = fmt.Sprintf("%s is forbidden: User \"dev\" cannot %s resource %q in API group %q in the namespace %q", what, verb, resource, group, namespace)
+		where := fmt.Sprintf("in the namespace %q", namespace)
+		if namespace == "" {
+			where = "at the cluster scope"
+		}
+		status.Message = fmt.Sprintf("%s is forbidden: User \"dev\" cannot %s resource %q in API group %q %s", what, verb, resource, group, where)
 	case 404:
 		status.Reason, status.Message = metav1.StatusReasonNotFound, fmt.Sprintf("%s %q not found", qualified, name)
 	default:

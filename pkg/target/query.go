@@ -15,6 +15,8 @@ type Query struct {
 	// Args name pods and what owns them, in kubectl's forms: "deploy/server",
 	// "svc/web", "pod/x", the bare name of a pod, and "deploy server" or
 	// "pods a b" (a type, then names). "pods" alone is the same as no Args.
+	// "10.42.0.5", "10.42.0.5:8080" and "[fd00::5]:8080" mean the pod with this IP
+	// or the pods behind the Service with it, in whatever namespace it is.
 	Args []string
 	// Namespace to look in. AllNamespaces wins over it.
 	Namespace     string
@@ -41,7 +43,9 @@ func (q Query) normalized() (Query, error) {
 	if len(q.Args) > 0 && (q.LabelSelector != "" || q.FieldSelector != "") {
 		return q, errors.New("name cannot be provided when a selector is specified")
 	}
-	if len(q.Args) > 0 && q.AllNamespaces {
+	if _, names, err := withoutAddresses(q.Args); err != nil {
+		return q, err
+	} else if len(names) > 0 && q.AllNamespaces {
 		return q, errors.New("a resource cannot be retrieved by name across all namespaces")
 	}
 	if q.Namespace == "" && !q.AllNamespaces {

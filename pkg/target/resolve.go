@@ -22,8 +22,9 @@ import (
 const maxNameWatches = 10
 
 // Resolve asks the API server which pods a query means. Without Args it asks
-// nothing; otherwise it gets each object named. Names that do not exist are an
-// error when nothing else is left, and Problems of the Watch otherwise.
+// nothing; otherwise it gets each object named, and looks for the owner of each
+// IP. What does not exist is an error when nothing else is left, and one of the
+// Problems of the Watch otherwise.
 //
 // Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
 // ReplicationController and Service are known; of any other kind outside the
@@ -39,16 +40,46 @@ func Resolve(ctx context.Context, getter genericclioptions.RESTClientGetter, q Q
 		s.parts = []part{listingPart(q)}
 		return s, nil
 	}
+	addresses, names, err := withoutAddresses(q.Args)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		q.Args = names
+		if err := s.nameParts(ctx, getter, q); err != nil {
+			return nil, err
+		}
+	}
+	if len(addresses) > 0 {
+		l, err := newLookup(getter, q.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.addressParts(ctx, l, addresses); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, err
+		}
+	}
+	if len(s.parts) == 0 {
+		return nil, join(s.problems)
+	}
+	return s, nil
+}
+
+// nameParts finds what the names mean.
+func (s *Selection) nameParts(ctx context.Context, getter genericclioptions.RESTClientGetter, q Query) error {
 	infos, err := named(ctx, getter, q)
 	if err != nil {
-		return nil, Explain(err)
+		return Explain(err)
 	}
 	var pods []string
 	for _, info := range infos {
 		object, err := get(ctx, info, "")
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return ctx.Err()
 			}
 			s.problems = append(s.problems, Explain(err))
 			continue
@@ -67,10 +98,7 @@ func Resolve(ctx context.Context, getter genericclioptions.RESTClientGetter, q Q
 		s.parts = append(s.parts, p)
 	}
 	s.parts = append(podParts(q.Namespace, pods), s.parts...)
-	if len(s.parts) == 0 {
-		return nil, join(s.problems)
-	}
-	return s, nil
+	return nil
 }
 
 // named finds the kinds of the arguments, and fetches nothing yet.

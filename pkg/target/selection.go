@@ -2,8 +2,11 @@ package target
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Selection is a resolved Query: which pods it means, as rules, so that pods
@@ -12,6 +15,75 @@ type Selection struct {
 	parts      []part
 	problems   []error
 	allowEmpty bool
+	notes      []string
+	asked      []askedPort
+}
+
+// Notes say how addresses were understood ("10.42.0.5:8080 is pod
+// shop/server-0"), and where they could not be looked for.
+func (s *Selection) Notes() []string { return slices.Clone(s.notes) }
+
+// Namespaces are those in which pods are selected, in order; "" stands for all.
+// An address may lead into another namespace than the query's.
+func (s *Selection) Namespaces() []string {
+	var names []string
+	for i := range s.parts {
+		names = append(names, s.parts[i].namespace)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Ports are the ports of a selected pod that were asked for by address, in
+// order; none when the pod was asked for as a whole.
+func (s *Selection) Ports(pod *corev1.Pod) []uint16 {
+	var ports []uint16
+	for _, a := range s.asked {
+		if !a.means(pod) {
+			continue
+		}
+		if n := a.number(pod); n > 0 && !slices.Contains(ports, n) {
+			ports = append(ports, n)
+		}
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+// askedPort is a port of one pod, or of the pods behind a service.
+type askedPort struct {
+	namespace string
+	name      string
+	selector  labels.Selector // instead of a name
+	// port may be a name, which each pod gives to a number of its own.
+	port intstr.IntOrString
+}
+
+func (a askedPort) means(pod *corev1.Pod) bool {
+	if pod.Namespace != a.namespace {
+		return false
+	}
+	if a.selector != nil {
+		return a.selector.Matches(labels.Set(pod.Labels))
+	}
+	return pod.Name == a.name
+}
+
+// number is 0 when no container of the pod has a port of this name.
+func (a askedPort) number(pod *corev1.Pod) uint16 {
+	if a.port.Type == intstr.Int {
+		return uint16(a.port.IntVal) //nolint:gosec // the API server allows no other
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			for _, p := range list[i].Ports {
+				if p.Name == a.port.StrVal {
+					return uint16(p.ContainerPort) //nolint:gosec // the API server allows no other
+				}
+			}
+		}
+	}
+	return 0
 }
 
 // part is one namespace ("" for all) and what selects pods in it. The pods of a
