@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
@@ -297,27 +295,4 @@ func TestProgress(t *testing.T) {
 		t.Errorf("printed %q, want %q", b.String(), want)
 	}
 	p.done()
-}
-
-// What is added to pods is said before, and only what is added.
-func TestAnnounce(t *testing.T) {
-	spec := collect.ProbeSpec{Image: "img:1", TTL: time.Hour}
-	fresh := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n"}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	probed := fresh.DeepCopy()
-	probed.Spec.EphemeralContainers = []corev1.EphemeralContainer{collect.Container(fresh, 1, spec)}
-	probed.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{
-		Name: "backlog-probe-1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-	}}
-	host := fresh.DeepCopy()
-	host.Spec.HostNetwork = true
-	var b bytes.Buffer
-	announce(&b, []*corev1.Pod{probed, host}, spec)
-	if b.Len() != 0 {
-		t.Errorf("nothing is added, yet it says %q", b.String())
-	}
-	announce(&b, []*corev1.Pod{fresh, probed, host}, spec)
-	want := "adding a probe to 1 of 3 pods: an ephemeral container of img:1 that ends by itself after 1h; its entry stays in the pod's list\n"
-	if b.String() != want {
-		t.Errorf("says %q, want %q", b.String(), want)
-	}
 }

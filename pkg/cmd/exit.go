@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/tui"
 )
@@ -40,6 +41,10 @@ func exitCode(ctx context.Context, err error, errOut io.Writer) int {
 		fmt.Fprintf(errOut, "error: %s\nSee 'kubectl backlog --help' for usage.\n", render.Clean(err.Error()))
 	default:
 		fmt.Fprintf(errOut, "error: %s\n", render.Clean(err.Error()))
+		if right, ok := missingRight(err); ok {
+			// Its own error would say less than the one that was just told.
+			_ = tellRoles(errOut, []model.Right{right})
+		}
 	}
 	return exitError
 }

@@ -50,7 +50,7 @@ type getOptions struct {
 
 func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
-	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams.ErrOut) }
+	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
 		Use:     "get [POD | TYPE/NAME]...",
 		Short:   "Print queues, drops and workers of pods once, or with -w again and again",
@@ -112,7 +112,7 @@ func (o *getOptions) run(ctx context.Context) error {
 	o.interval = 100 * time.Millisecond
 	src, err := o.openSource(ctx)
 	if err != nil {
-		return o.empty(err, o.ErrOut)
+		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
 
@@ -146,6 +146,9 @@ func (o *getOptions) run(ctx context.Context) error {
 		return err
 	}
 	failed := o.reportFailures(first)
+	if err := tellRoles(o.ErrOut, missingRights(first)); err != nil {
+		return err
+	}
 	if o.watch {
 		return out.follow(ctx, src, first, max(window, time.Second))
 	}
@@ -226,6 +229,17 @@ func (o *getOptions) reportFailures(s model.Snapshot) bool {
 			finished++
 		case p.HostNetwork:
 			o.note(fmt.Sprintf("pod %s/%s: %s", p.Meta.Namespace, p.Meta.Name, model.ReasonHostNetwork))
+		case c.Stage == model.StageFailed && c.Via == model.ViaMetrics:
+			// auto fell to what the proxy itself tells, or that was all that was asked.
+			if o.via != "metrics" {
+				o.note(fmt.Sprintf("pod %s: queues are unknown, only the proxy's own figures are shown: %s", podName(p), c.Message))
+			}
+		case c.Stage == model.StageFailed && o.via == "metrics" && c.Metrics != "":
+			failed = true
+			o.note(fmt.Sprintf("pod %s: %s", podName(p), c.Metrics))
+		case c.Stage == model.StageFailed && o.via == "metrics":
+			failed = true
+			o.note(fmt.Sprintf("pod %s: %s", podName(p), p.Runtime.Workers.Reason()))
 		case c.Stage == model.StageFailed || c.Stage == model.StageGone || c.Stage == model.StageEnded:
 			failed = true
 			o.note(fmt.Sprintf("pod %s: %s", podName(p), c.Message))

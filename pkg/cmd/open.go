@@ -3,26 +3,25 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
 )
 
-// open starts a source over the selection, and says on stderr what it adds.
-func (s *selection) open(ctx context.Context, errOut io.Writer) (source.Source, error) {
+// open starts a source over the selection. Before it adds anything to a pod it
+// asks, where somebody can answer, and says so where nobody can.
+func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams) (source.Source, error) {
 	if s.local {
 		return s.openLocal()
 	}
@@ -33,14 +32,32 @@ func (s *selection) open(ctx context.Context, errOut io.Writer) (source.Source, 
 	chosen, err := target.Resolve(ctx, s.flags, target.Query{
 		Args: s.args, Namespace: s.namespace, AllNamespaces: s.allNamespaces,
 		LabelSelector: s.labels, FieldSelector: s.fields,
-		Meshed: func(pod *corev1.Pod) bool { return meshed(adapters, pod) },
+		Meshed: func(pod *corev1.Pod) bool { return proxyOf(adapters, pod) != "" },
 	})
 	if err != nil {
 		return nil, err
 	}
+	config, client, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	watch, err := chosen.Start(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	o := s.clusterOptions(config, client, adapters, watch)
+	if err := s.admit(ctx, streams, client, &o); err != nil {
+		watch.Stop()
+		return nil, err
+	}
+	return source.NewCluster(o), nil
+}
+
+// connect makes the client that everything but the resolving of names uses.
+func (s *selection) connect() (*rest.Config, kubernetes.Interface, error) {
 	config, err := s.flags.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	// The default of five requests a second would let fifty pods wait for ten.
 	config.QPS, config.Burst = 50, 100
@@ -48,20 +65,20 @@ func (s *selection) open(ctx context.Context, errOut io.Writer) (source.Source, 
 	config.AcceptContentTypes, config.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+		return nil, nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	watch, err := chosen.Start(ctx, client)
-	if err != nil {
-		return nil, err
-	}
-	spec := collect.ProbeSpec{Image: s.image, TTL: s.ttl, Target: s.container}
-	announce(errOut, watch.Pods(), spec)
+	return config, client, nil
+}
+
+// clusterOptions wires the rooms together.
+func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interface, adapters []plugins.Adapter, watch source.Pods) source.ClusterOptions {
 	forwarder := &collect.Forwarder{Config: config, Client: client.CoreV1().RESTClient()}
-	return source.NewCluster(source.ClusterOptions{
+	return source.ClusterOptions{
 		Pods:     watch,
 		Prober:   &collect.Prober{Client: client},
-		Probe:    spec,
+		Probe:    collect.ProbeSpec{Image: s.image, TTL: s.ttl, Target: s.container, Reason: s.reason},
 		Adapters: adapters,
+		Via:      s.rung(),
 		Pages: func(pod *corev1.Pod, port uint16) source.Pages {
 			return podPages{
 				Getter:  forwarder.Getter(pod.Namespace, pod.Name, port),
@@ -69,28 +86,54 @@ func (s *selection) open(ctx context.Context, errOut io.Writer) (source.Source, 
 			}
 		},
 		NodeCPUs: nodeCPUs(client),
+		LogHead:  logHead(client),
+		Pulling:  pulling(client),
 		Workload: target.Workload,
 		Window:   s.window,
 		Interval: s.interval,
 		Now:      s.now,
-	}), nil
+	}
 }
 
-// announce says what looking adds to the pods: an entry that stays in a pod's
-// list until the pod goes is not made silently.
-func announce(w io.Writer, pods []*corev1.Pod, spec collect.ProbeSpec) {
-	n := 0
-	for _, pod := range pods {
-		if !pod.Spec.HostNetwork && collect.Possible(pod) == nil && !collect.Living(pod, spec) {
-			n++
-		}
+// admit settles which pods may get a probe, before the first one is added.
+func (s *selection) admit(ctx context.Context, streams genericiooptions.IOStreams, client kubernetes.Interface, o *source.ClusterOptions) error {
+	if o.Via == model.ViaMetrics || o.Via == model.ViaExec {
+		return nil
 	}
-	if n == 0 {
-		return
+	spec := func(pod *corev1.Pod) collect.ProbeSpec { return o.Spec(pod, proxyOf(o.Adapters, pod)) }
+	if s.dryRun != "none" {
+		return s.tellDryRun(ctx, streams.Out, &collect.Prober{Client: client}, o.Pods.Pods(), spec)
 	}
-	fmt.Fprintf(w, "adding a probe to %d of %d pods: an ephemeral container of %s that ends by itself after %s; its entry stays in the pod's list\n",
-		n, len(pods), render.Clean(spec.Image), strings.TrimSuffix(strings.TrimSuffix(spec.TTL.String(), "0s"), "0m"))
+	c := consent{
+		selection: s, IOStreams: streams, client: client, spec: spec, pods: o.Pods.Pods,
+		asking: interactive(streams),
+		worst: func(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+			looking := *o
+			looking.Pods, looking.Via, looking.Interval = staying{o.Pods}, model.ViaMetrics, time.Second
+			src := source.NewCluster(looking)
+			defer src.Close()
+			return rank(ctx, src, s.now, pods)
+		},
+	}
+	admission, err := c.decide(ctx)
+	if err != nil {
+		return err
+	}
+	o.Allow = admission.allow
+	if len(needing(o.Pods.Pods(), spec)) > 0 && admission.none == nil {
+		o.Probe.By = whoAmI(ctx, client, s.user)
+	}
+	return nil
 }
+
+// staying is a selection that goes on when one of its sources is closed.
+type staying struct{ podList }
+
+// podList lends the interface another name: it has a method called Pods.
+type podList = source.Pods
+
+// Stop does nothing: the selection is for the next source.
+func (staying) Stop() {}
 
 // podPages is the admin endpoint of one pod, whose tunnel goes with it.
 type podPages struct {
@@ -118,30 +161,12 @@ func (s *selection) openLocal() (source.Source, error) {
 	}), nil
 }
 
-func meshed(adapters []plugins.Adapter, pod *corev1.Pod) bool {
+// proxyOf is the container of the pod's proxy; empty when no adapter knows one.
+func proxyOf(adapters []plugins.Adapter, pod *corev1.Pod) string {
 	for _, a := range adapters {
-		if _, ok := a.Match(pod); ok {
-			return true
+		if container, ok := a.Match(pod); ok {
+			return container
 		}
 	}
-	return false
-}
-
-// nodeCPUs reads a node's CPUs. Many users may not read nodes; then the figure
-// is unknown, and so is whatever depends on it.
-func nodeCPUs(client kubernetes.Interface) func(context.Context, string) model.Value[int64] {
-	return func(ctx context.Context, name string) model.Value[int64] {
-		if name == "" {
-			return model.Unknown[int64]("the pod has no node yet")
-		}
-		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return model.Unknown[int64](fmt.Sprintf("reading node %s: %v", name, err))
-		}
-		cpus := node.Status.Capacity.Cpu()
-		if cpus == nil || cpus.IsZero() {
-			return model.Unknown[int64]("node " + name + " does not tell its CPUs")
-		}
-		return model.Known(cpus.Value())
-	}
+	return ""
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 )
@@ -32,15 +34,24 @@ type selection struct {
 	window    time.Duration
 	interval  time.Duration
 
+	via      string
+	yes      bool
+	readOnly bool
+	maxPods  int
+	reason   string
+	dryRun   string
+
 	// resolved by complete
 	namespace string
 	context   string
+	user      string // the kubeconfig's name for the user
 }
 
 func newSelection(flags *genericclioptions.ConfigFlags) selection {
 	return selection{
 		flags: flags, world: realWorld(), now: time.Now,
 		ttl: time.Hour, window: 3 * time.Second, interval: time.Second,
+		via: "auto", maxPods: 50, dryRun: "none",
 	}
 }
 
@@ -52,8 +63,14 @@ func (s *selection) addFlags(c *cobra.Command) {
 	f.BoolVar(&s.local, "local", false, "Look at this machine's own network namespace instead of a cluster (needs sh)")
 	f.StringVar(&s.image, "image", "", fmt.Sprintf("Image of new probes; it needs sh, ss and nstat (default %s; also %s, or image: in the configuration file)", defaultImage, imageVariable))
 	f.DurationVar(&s.ttl, "probe-ttl", s.ttl, "How long a new probe runs before it ends by itself")
-	f.StringVarP(&s.container, "container", "c", "", "Container whose processes the probe may see (targetContainerName); none by default")
+	f.StringVarP(&s.container, "container", "c", "", "Container whose processes the probe sees (targetContainerName); the app's first one by default")
 	f.DurationVar(&s.window, "window", s.window, "How far back rates and the busy ratio reach")
+	f.StringVar(&s.via, "via", s.via, "How to look: probe, metrics (the proxy's own, adds nothing, no queues), exec (a shell in a container of the pod), or auto: probe, and where that is refused metrics")
+	f.BoolVarP(&s.yes, "yes", "y", false, "Do not ask before adding probes")
+	f.BoolVar(&s.readOnly, "read-only", false, "Never add a probe; those that run already are read")
+	f.IntVar(&s.maxPods, "max-pods", s.maxPods, "How many pods may get a new probe without being asked again")
+	f.StringVar(&s.reason, "reason", "", "Why you look, kept with the probes for whoever finds them")
+	f.StringVar(&s.dryRun, "dry-run", s.dryRun, "client or server: say which probes would be added, and add none")
 }
 
 // complete resolves what the flags leave open.
@@ -75,6 +92,9 @@ func (s *selection) complete(args []string) error {
 	s.context = raw.CurrentContext
 	if s.flags.Context != nil && *s.flags.Context != "" {
 		s.context = *s.flags.Context
+	}
+	if c := raw.Contexts[s.context]; c != nil {
+		s.user = c.AuthInfo
 	}
 	s.image, err = s.world.probeImage(s.image)
 	return err
@@ -104,12 +124,35 @@ func (s *selection) validate() error {
 		return usageError{fmt.Errorf("name pods or give a selector, not both")}
 	case len(s.args) > 0 && s.allNamespaces:
 		return usageError{fmt.Errorf("a name means one namespace: it does not go with --all-namespaces")}
+	case s.local && (s.via != "auto" || s.dryRun != "none"):
+		return usageError{fmt.Errorf("--local adds nothing to anything: it goes with neither --via nor --dry-run")}
+	case !slices.Contains([]string{"auto", "probe", "metrics", "exec"}, s.via):
+		return usageError{fmt.Errorf("--via must be auto, probe, metrics or exec, not %q", s.via)}
+	case !slices.Contains([]string{"none", "client", "server"}, s.dryRun):
+		return usageError{fmt.Errorf(`--dry-run must be "none", "client" or "server", not %q`, s.dryRun)}
+	case s.readOnly && s.via == "exec":
+		return usageError{fmt.Errorf("--via exec starts a process in a container: it does not go with --read-only")}
+	case s.maxPods < 1:
+		return usageError{fmt.Errorf("--max-pods must be at least 1; to add no probe give --read-only")}
+	case len(s.reason) > maxReason:
+		return usageError{fmt.Errorf("--reason is longer than %d bytes", maxReason)}
 	case s.window < 0:
 		return usageError{fmt.Errorf("--window must not be negative")}
 	case s.ttl < 10*time.Second || s.ttl > 24*time.Hour:
 		return usageError{fmt.Errorf("--probe-ttl must be between 10s and 24h")}
 	}
 	return nil
+}
+
+// maxReason bounds what is written into each pod.
+const maxReason = 200
+
+// rung is what --via says; empty is auto.
+func (s *selection) rung() model.Rung {
+	if s.via == "auto" {
+		return ""
+	}
+	return model.Rung(s.via)
 }
 
 // title names the cluster and namespace on the screen.
@@ -121,6 +164,14 @@ func (s *selection) title() string {
 		return s.context + "/*"
 	}
 	return s.context + "/" + s.namespace
+}
+
+// nothing is what remains of an error that kept a source from being opened.
+func (s *selection) nothing(err error, errOut io.Writer) error {
+	if errors.Is(err, errDryRun) {
+		return nil
+	}
+	return s.empty(err, errOut)
 }
 
 // empty turns "nothing found" into a note on stderr, as kubectl has it, where

@@ -40,7 +40,7 @@ type topOptions struct {
 func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &topOptions{selection: newSelection(flags), IOStreams: streams}
 	o.window = 10 * time.Second
-	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams.ErrOut) }
+	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
 		Use:     "top [POD | TYPE/NAME]...",
 		Short:   "Watch queues, drops and workers of pods on a screen",
@@ -78,7 +78,7 @@ func (o *topOptions) validate() error {
 func (o *topOptions) run(ctx context.Context) error {
 	src, err := o.openSource(ctx)
 	if err != nil {
-		return o.empty(err, o.ErrOut)
+		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
 	if _, _, terminal := terminalSize(o.Out); !terminal {
@@ -97,7 +97,32 @@ func (o *topOptions) run(ctx context.Context) error {
 			Count: o.count, Namespaces: o.allNamespaces, Wide: o.local, Notes: o.ErrOut,
 		})
 	}
-	return tui.Run(ctx, tui.Options{
+	screen := tui.Options{
 		Source: src, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
-	})
+	}
+	seen := &lastSeen{Source: src}
+	screen.Source = seen
+	if c, ok := src.(interface{ Renew() }); ok && !o.readOnly && o.via != "metrics" {
+		screen.Renew, screen.RenewFor = c.Renew, o.ttl
+	}
+	if err := tui.Run(ctx, screen); err != nil {
+		return err
+	}
+	return tellRoles(o.ErrOut, missingRights(seen.snapshot))
+}
+
+// lastSeen keeps the newest snapshot, for what is to be said after the screen.
+type lastSeen struct {
+	source.Source
+	snapshot model.Snapshot
+}
+
+// Next is the Source's. The screen has ended, and with it every call, before the
+// snapshot is read.
+func (l *lastSeen) Next(ctx context.Context) (model.Snapshot, error) {
+	s, err := l.Source.Next(ctx)
+	if err == nil {
+		l.snapshot = s
+	}
+	return s, err
 }

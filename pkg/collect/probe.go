@@ -32,6 +32,9 @@ type Prober struct {
 	// Silence is how long a followed log may say nothing before it is asked for
 	// anew; 5 s when 0.
 	Silence time.Duration
+	// DryRun makes Ensure ask the API server everything (authorization, Pod
+	// Security, webhooks) and change nothing.
+	DryRun bool
 	// Retrying is told why a followed log is asked for anew, by the goroutine that
 	// follows it; nobody when nil. io.EOF is a stream that ended in good order.
 	Retrying func(namespace, pod string, why error)
@@ -115,6 +118,23 @@ func (p *Prober) Ensure(ctx context.Context, pod *corev1.Pod, spec ProbeSpec) (P
 	return Probe{}, fmt.Errorf("adding a probe to pod %s/%s: others change it all the time, try again", pod.Namespace, pod.Name)
 }
 
+// Plan is what Ensure would do, without asking anybody: the probe that it would
+// take again, or the one that it would add.
+func Plan(pod *corev1.Pod, spec ProbeSpec) (Probe, error) {
+	if err := Possible(pod); err != nil {
+		return Probe{}, err
+	}
+	if probe, ok := reusable(pod, spec); ok {
+		return probe, nil
+	}
+	index, err := nextIndex(pod)
+	if err != nil {
+		return Probe{}, err
+	}
+	c := Container(pod, index, spec)
+	return Probe{Name: c.Name, New: true, Container: c}, nil
+}
+
 // add PATCHes one container into the pod. The UID in the patch makes it fail
 // with a conflict when a pod of the same name has taken the place of this one.
 func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralContainer) (Probe, error) {
@@ -126,8 +146,12 @@ func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralCon
 	if err != nil {
 		return Probe{}, fmt.Errorf("encoding the probe: %w", err)
 	}
+	options := metav1.PatchOptions{FieldManager: "kubectl-backlog"}
+	if p.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
 	_, err = p.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body,
-		metav1.PatchOptions{FieldManager: "kubectl-backlog"}, "ephemeralcontainers")
+		options, "ephemeralcontainers")
 	if err != nil {
 		return Probe{}, err
 	}

@@ -55,6 +55,9 @@ func (f *follower) collection(now time.Time) model.Collection {
 	if c.Via == "" {
 		c.Via = model.ViaProbe
 	}
+	if c.Stage == model.StageStarting && f.pulling != "" {
+		c.Stage, c.Message = model.StagePulling, f.pulling
+	}
 	for _, r := range []*model.Right{f.right, f.problemRight} {
 		if r != nil {
 			c.Rights = append(c.Rights, *r)
@@ -68,7 +71,7 @@ func (f *follower) collection(now time.Time) model.Collection {
 	case model.StageAsking, model.StagePulling, model.StageStarting, model.StageWaiting:
 		if took := now.Sub(f.begun); f.started && took > limit && len(f.history.frames) == 0 {
 			c.Stage = model.StageFailed
-			c.Message = strings.TrimSuffix(fmt.Sprintf("no figures within %s, it is still %s: %s", limit, f.stage, f.message), ": ")
+			c.Message = strings.TrimSuffix(fmt.Sprintf("no figures within %s, it is still %s: %s", limit, c.Stage, c.Message), ": ")
 		}
 	}
 	return c

@@ -237,5 +237,6 @@ func (c *Cluster) start(f *follower) {
 	go func() {
 		defer c.wg.Done()
 		f.learnNode(ctx)
+		f.followPulling(ctx)
 	}()
 }

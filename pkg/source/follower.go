@@ -35,6 +35,7 @@ type follower struct {
 	right    *model.Right // that the user lacks for more
 	probe    string
 	target   string // container whose processes the probe sees
+	pulling  string // what the kubelet says of the probe's image while it pulls it
 	history  history
 	version  model.Value[string]
 	nodeCPUs model.Value[int64]

@@ -34,7 +34,7 @@ const reasonNotAsked = "the queue was not asked for (--via metrics)"
 // started it to say. One that died with its target is replaced by one without a
 // target, since the target restarts.
 func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
-	spec := f.spec()
+	spec := f.opt.Spec(f.current(), f.proxy)
 	for {
 		probe, err := f.ensure(ctx, spec, slots)
 		if err == nil {
@@ -65,12 +65,12 @@ func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-// spec is the probe for this pod: with the target that was asked for, or else
-// the app's container as a preference.
-func (f *follower) spec() collect.ProbeSpec {
-	spec := f.opt.Probe
-	if spec.Target == "" && f.opt.Target != nil {
-		spec.Target, spec.Loose = f.opt.Target(f.current(), f.proxy), true
+// Spec is the probe for a pod: with the target that was asked for, or else the
+// app's container as a preference. proxy is the container of the pod's proxy.
+func (o *ClusterOptions) Spec(pod *corev1.Pod, proxy string) collect.ProbeSpec {
+	spec := o.Probe
+	if spec.Target == "" && o.Target != nil {
+		spec.Target, spec.Loose = o.Target(pod, proxy), true
 	}
 	return spec
 }

@@ -60,6 +60,10 @@ type app struct {
 	filter    textinput.Model
 	filtering bool
 
+	renew    func() // asks for new probes; nil when that is not possible
+	renewFor time.Duration
+	asking   bool // whether to do so
+
 	page     page
 	back     page // where the help page was opened from
 	selected string
@@ -72,7 +76,7 @@ type app struct {
 func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 	st := newStyles(r)
 	a := &app{
-		title: o.Title, poller: p, styles: st, keys: newKeys(), help: help.New(),
+		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
 		history: history{}, rows: map[string]row{}, orders: orders(), filter: textinput.New(),
 		scroll: viewport.New(80, 20),

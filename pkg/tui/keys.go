@@ -7,6 +7,7 @@ type keyMap struct {
 	up, down, pageUp, pageDown, top, bottom       key.Binding
 	open, back, filter, sort, reverse, pause      key.Binding
 	help, quit, interrupt, suspend, accept, abort key.Binding
+	probe, yes                                    key.Binding
 }
 
 func newKeys() keyMap {
@@ -31,6 +32,8 @@ func newKeys() keyMap {
 		interrupt: bind([]string{"ctrl+c"}, "ctrl-c", "interrupt"),
 		suspend:   bind([]string{"ctrl+z"}, "ctrl-z", "suspend"),
 		accept:    bind([]string{"enter"}, "⏎", "keep"),
+		probe:     bind([]string{"+"}, "+", "new probes"),
+		yes:       bind([]string{"y", "Y"}, "y", "yes"),
 		abort:     bind([]string{"esc"}, "esc", "clear"),
 	}
 }
@@ -50,7 +53,7 @@ func (k keyMap) list() keySet {
 		full: [][]key.Binding{
 			{k.up, k.down, k.pageUp, k.pageDown, k.top, k.bottom},
 			{k.open, k.back, k.filter, k.sort, k.reverse, k.pause},
-			{k.help, k.quit, k.interrupt, k.suspend},
+			{k.probe, k.help, k.quit, k.interrupt, k.suspend},
 		},
 	}
 }

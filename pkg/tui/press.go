@@ -27,12 +27,16 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 		return tea.Interrupt
 	case key.Matches(msg, a.keys.suspend):
 		return tea.Suspend
+	case a.asking:
+		return a.answerRenew(msg)
 	case a.filtering:
 		return a.typeFilter(msg)
 	case key.Matches(msg, a.keys.quit):
 		return tea.Quit
 	case key.Matches(msg, a.keys.pause) && a.page != helpPage:
 		a.togglePause()
+	case key.Matches(msg, a.keys.probe) && a.page != helpPage:
+		a.askRenew()
 	case key.Matches(msg, a.keys.help):
 		a.toggleHelp()
 	case a.page == listPage:

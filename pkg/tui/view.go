@@ -205,6 +205,8 @@ func (a *app) problem() string {
 			text = fmt.Sprintf("(%d problems) %s", n, text)
 		}
 		return st.warn.Render(line("! " + text))
+	case a.renewHint() != "":
+		return st.warn.Render(line("! " + a.renewHint()))
 	case len(a.shown.Notes) > 0 && a.height >= 18:
 		return st.dim.Render(line(a.shown.Notes[len(a.shown.Notes)-1]))
 	}
@@ -213,6 +215,9 @@ func (a *app) problem() string {
 
 // footer names the keys, or takes the filter.
 func (a *app) footer() string {
+	if a.asking {
+		return a.styles.warn.Render(cell(a.renewQuestion(), a.width, false))
+	}
 	if a.filtering {
 		found := a.styles.dim.Render(fmt.Sprintf("%d of %d  ⏎ keep  esc clear", len(a.visible), len(a.all)))
 		return spread(a.filter.View(), found, a.width)
