@@ -84,7 +84,7 @@ func (c *consent) decide(ctx context.Context) (*admission, error) {
 
 func (c *consent) question(need, all int) question {
 	return question{
-		context: c.context, namespace: c.namespace, everywhere: c.allNamespaces, image: c.image,
+		context: c.context, namespace: c.where(), everywhere: c.allNamespaces && len(c.args) == 0, image: c.image,
 		need: need, all: all, ttl: c.ttl, ends: c.now().Add(c.ttl),
 	}
 }

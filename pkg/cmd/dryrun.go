@@ -27,7 +27,7 @@ func (s *selection) tellDryRun(ctx context.Context, out io.Writer, prober *colle
 			return ctx.Err()
 		}
 		name := fmt.Sprintf("pod/%s", pod.Name)
-		if s.allNamespaces {
+		if s.manyNamespaces() {
 			name += " in " + pod.Namespace
 		}
 		switch {

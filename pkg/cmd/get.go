@@ -52,7 +52,7 @@ func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
 	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
-		Use:     "get [POD | TYPE/NAME]...",
+		Use:     "get [POD | TYPE/NAME | IP[:PORT]]...",
 		Short:   "Print queues, drops and workers of pods once, or with -w again and again",
 		Example: getExample,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -150,6 +150,7 @@ func (o *getOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.watch {
+		out.told = o.teller(first)
 		return out.follow(ctx, src, first, max(window, time.Second))
 	}
 	if failed {
@@ -210,67 +211,10 @@ func measured(s model.Snapshot, window time.Duration) bool {
 	return true
 }
 
-// reportFailures tells on stderr what could not be read, and whether anything
-// could not.
-func (o *getOptions) reportFailures(s model.Snapshot) bool {
-	failed := false
-	finished := 0
-	for _, note := range s.Notes {
-		o.note(note)
-	}
-	for _, problem := range s.Problems {
-		failed = true
-		o.note(problem)
-	}
-	for _, p := range s.Pods {
-		c := p.Collection
-		switch {
-		case c.Stage == model.StageGone && len(o.args) == 0:
-			finished++
-		case p.HostNetwork:
-			o.note(fmt.Sprintf("pod %s/%s: %s", p.Meta.Namespace, p.Meta.Name, model.ReasonHostNetwork))
-		case c.Stage == model.StageFailed && c.Via == model.ViaMetrics:
-			// auto fell to what the proxy itself tells, or that was all that was asked.
-			if o.via != "metrics" {
-				o.note(fmt.Sprintf("pod %s: queues are unknown, only the proxy's own figures are shown: %s", podName(p), c.Message))
-			}
-		case c.Stage == model.StageFailed && o.via == "metrics" && c.Metrics != "":
-			failed = true
-			o.note(fmt.Sprintf("pod %s: %s", podName(p), c.Metrics))
-		case c.Stage == model.StageFailed && o.via == "metrics":
-			failed = true
-			o.note(fmt.Sprintf("pod %s: %s", podName(p), p.Runtime.Workers.Reason()))
-		case c.Stage == model.StageFailed || c.Stage == model.StageGone || c.Stage == model.StageEnded:
-			failed = true
-			o.note(fmt.Sprintf("pod %s: %s", podName(p), c.Message))
-		case c.Stage != model.StageOK && c.Stage != model.StageStale:
-			failed = true
-			o.note(fmt.Sprintf("pod %s: no figures within %s (%s) %s", podName(p), o.timeout, c.Stage, c.Message))
-		case c.Metrics != "":
-			o.note(fmt.Sprintf("pod %s: workers and busy ratio are unknown: %s", podName(p), c.Metrics))
-		}
-	}
-	if finished > 0 {
-		o.note(fmt.Sprintf("finished pods left out: %d", finished))
-	}
-	return failed
-}
-
-func podName(p model.Pod) string {
-	if p.Meta.Namespace == "" {
-		return p.Meta.Name
-	}
-	return p.Meta.Namespace + "/" + p.Meta.Name
-}
-
-func (o *getOptions) note(text string) {
-	fmt.Fprintf(o.ErrOut, "%s\n", render.Clean(text))
-}
-
 func (o *getOptions) newOutput() *getOutput {
 	return &getOutput{
 		out: o.Out, printer: o.printer, now: o.now,
-		table:        render.TableOptions{Namespaces: o.allNamespaces, Wide: o.wide || o.local, NoHeaders: o.noHeaders},
+		table:        render.TableOptions{Namespaces: o.manyNamespaces(), Wide: o.wide || o.local, NoHeaders: o.noHeaders},
 		single:       len(o.args) == 1 && !o.watch,
 		jsonLines:    *o.output.OutputFormat == "json",
 		dropFinished: len(o.args) == 0,

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
@@ -37,6 +38,10 @@ func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams
 	if err != nil {
 		return nil, err
 	}
+	s.found = chosen.Namespaces()
+	for _, note := range chosen.Notes() {
+		fmt.Fprintln(streams.ErrOut, render.Clean(note))
+	}
 	config, client, err := s.connect()
 	if err != nil {
 		return nil, err
@@ -45,12 +50,28 @@ func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams
 	if err != nil {
 		return nil, err
 	}
-	o := s.clusterOptions(config, client, adapters, watch)
+	callers := target.NewCallers(target.CallersOptions{Client: client, Namespaces: chosen.Namespaces(), Now: s.now})
+	o := s.clusterOptions(config, client, adapters, ending{watch, callers.Close})
+	o.Caller = callers.Name
+	o.Notes = append(chosen.Notes(), meshedPorts(adapters, watch.Pods(), chosen.Ports)...)
 	if err := s.admit(ctx, streams, client, &o); err != nil {
-		watch.Stop()
+		o.Pods.Stop()
 		return nil, err
 	}
 	return source.NewCluster(o), nil
+}
+
+// meshedPorts says of pods that were asked for by address and port where the
+// connections to it really queue first.
+func meshedPorts(adapters []plugins.Adapter, pods []*corev1.Pod, ports func(*corev1.Pod) []uint16) []string {
+	var notes []string
+	for _, pod := range pods {
+		if asked := ports(pod); len(asked) > 0 && proxyOf(adapters, pod) != "" {
+			notes = append(notes, fmt.Sprintf("pod %s/%s: connections to port %d from other pods queue at the proxy's inbound listener first, then at the app's",
+				pod.Namespace, pod.Name, asked[0]))
+		}
+	}
+	return notes
 }
 
 // connect makes the client that everything but the resolving of names uses.
@@ -124,6 +145,18 @@ func (s *selection) admit(ctx context.Context, streams genericiooptions.IOStream
 		o.Probe.By = whoAmI(ctx, client, s.user)
 	}
 	return nil
+}
+
+// ending is a selection that ends something else with it.
+type ending struct {
+	podList
+	also func()
+}
+
+// Stop ends both.
+func (e ending) Stop() {
+	e.podList.Stop()
+	e.also()
 }
 
 // staying is a selection that goes on when one of its sources is closed.

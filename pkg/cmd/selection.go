@@ -45,6 +45,10 @@ type selection struct {
 	namespace string
 	context   string
 	user      string // the kubeconfig's name for the user
+
+	// found are the namespaces of what was selected: an address may lead into
+	// another than the one that was named.
+	found []string
 }
 
 func newSelection(flags *genericclioptions.ConfigFlags) selection {
@@ -122,7 +126,7 @@ func (s *selection) validate() error {
 		return usageError{fmt.Errorf("--local looks at this machine alone: it goes with no pod, selector, -A or -c")}
 	case len(s.args) > 0 && (s.labels != "" || s.fields != ""):
 		return usageError{fmt.Errorf("name pods or give a selector, not both")}
-	case len(s.args) > 0 && s.allNamespaces:
+	case s.allNamespaces && slices.ContainsFunc(s.args, func(a string) bool { return !target.IsAddress(a) }):
 		return usageError{fmt.Errorf("a name means one namespace: it does not go with --all-namespaces")}
 	case s.local && (s.via != "auto" || s.dryRun != "none"):
 		return usageError{fmt.Errorf("--local adds nothing to anything: it goes with neither --via nor --dry-run")}
@@ -153,6 +157,19 @@ func (s *selection) rung() model.Rung {
 		return ""
 	}
 	return model.Rung(s.via)
+}
+
+// where names the namespaces that are looked at.
+func (s *selection) where() string {
+	if s.allNamespaces && len(s.args) == 0 || len(s.found) == 0 {
+		return s.namespace
+	}
+	return strings.Join(s.found, ", ")
+}
+
+// manyNamespaces says whether a pod's name needs its namespace beside it.
+func (s *selection) manyNamespaces() bool {
+	return s.allNamespaces || len(s.found) > 0 && !slices.Equal(s.found, []string{s.namespace})
 }
 
 // title names the cluster and namespace on the screen.

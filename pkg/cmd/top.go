@@ -42,7 +42,7 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	o.window = 10 * time.Second
 	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
-		Use:     "top [POD | TYPE/NAME]...",
+		Use:     "top [POD | TYPE/NAME | IP[:PORT]]...",
 		Short:   "Watch queues, drops and workers of pods on a screen",
 		Long:    "Watch queues, drops and workers of pods: a screen on a terminal, a repeated table otherwise.",
 		Example: topExample,
@@ -94,7 +94,7 @@ func (o *topOptions) run(ctx context.Context) error {
 			return err
 		}
 		return tui.Repeat(ctx, src, o.Out, tui.RepeatOptions{
-			Count: o.count, Namespaces: o.allNamespaces, Wide: o.local, Notes: o.ErrOut,
+			Count: o.count, Namespaces: o.manyNamespaces(), Wide: o.local, Notes: o.ErrOut,
 		})
 	}
 	screen := tui.Options{
