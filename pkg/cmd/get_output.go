@@ -31,6 +31,8 @@ type getOutput struct {
 	jsonLines bool
 	// dropFinished leaves pods out that had finished before: nobody named them.
 	dropFinished bool
+	// told takes each snapshot while watching, to say what has come up; may be nil.
+	told func(model.Snapshot)
 }
 
 // preview shows the absolute figures while the window still runs, where they
@@ -124,6 +126,9 @@ func (g *getOutput) follow(ctx context.Context, src source.Source, last model.Sn
 			continue
 		}
 		next = g.now().Add(every)
+		if g.told != nil {
+			g.told(s)
+		}
 		rows, err := g.rows(s)
 		if err != nil {
 			return err

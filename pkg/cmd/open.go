@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/target"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
@@ -39,9 +38,6 @@ func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams
 		return nil, err
 	}
 	s.found = chosen.Namespaces()
-	for _, note := range chosen.Notes() {
-		fmt.Fprintln(streams.ErrOut, render.Clean(note))
-	}
 	config, client, err := s.connect()
 	if err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ func endings(s model.Snapshot) []string {
 	if n == 0 {
 		return nil
 	}
-	what := "the probe of 1 pod ends"
-	if n > 1 {
-		what = fmt.Sprintf("the probes of %d pods end", n)
+	at := first.UTC().Format("15:04:05Z")
+	if n == 1 {
+		return []string{"the probe of 1 pod ends by itself at " + at}
 	}
-	return []string{fmt.Sprintf("%s by itself from %s on", what, first.UTC().Format("15:04:05Z"))}
+	return []string{fmt.Sprintf("the probes of %d pods end by themselves, the first at %s", n, at)}
 }
