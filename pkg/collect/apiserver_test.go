@@ -21,9 +21,11 @@ type apiServer struct {
 	mu  sync.Mutex
 	pod *corev1.Pod // nil: 404
 	// log answers the nth request for the log, from 1.
-	log   func(n int, w http.ResponseWriter, r *http.Request)
-	logs  int
-	gets  int
+	log  func(n int, w http.ResponseWriter, r *http.Request)
+	logs int
+	gets int
+	// get is called before the nth answer for the pod, from 1; nil for nothing.
+	get   func(n int, r *http.Request)
 	extra http.Handler // other subresources
 }
 
@@ -58,8 +60,14 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	switch r.URL.Path {
 	case pod:
-		defer s.mu.Unlock()
 		s.gets++
+		n := s.gets
+		s.mu.Unlock()
+		if s.get != nil {
+			s.get(n, r)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if s.pod == nil {
 			refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound, `pods "a" not found`)
 			return

@@ -2,8 +2,10 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,9 +32,12 @@ const (
 	// ends by itself.
 	silence = 5 * time.Second
 	// overlap is read again after a broken stream; what was delivered already is
-	// dropped by its number. It covers frames that were late when it broke.
-	overlap = 10 * time.Second
+	// dropped by its number. It covers small differences between the clocks' pace.
+	overlap = 3 * time.Second
 )
+
+// errSilent is a stream that was given up because it said nothing.
+var errSilent = errors.New("the API server sends no more of the probe's log")
 
 // Follow reads a probe's log and hands every frame to sink, once and in order,
 // with the time at which it arrived. It asks at once and until the probe has
@@ -65,7 +70,7 @@ func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, s
 		// While it starts, the pod is looked at once a second; the log says only
 		// "is waiting to start", whatever it waits for.
 		starting := apierrors.IsBadRequest(err) && f.frames == 0
-		if !starting || tries%int(time.Second/startPoll) == 0 {
+		if !unreachable(err) && (!starting || tries%int(time.Second/startPoll) == 0) {
 			if err := f.check(ctx); err != nil {
 				return err
 			}
@@ -76,13 +81,24 @@ func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, s
 			if p.Retrying != nil {
 				p.Retrying(namespace, pod, err)
 			}
-			err = pause(ctx, wait)
+			least := wait
+			if seconds, asked := apierrors.SuggestsClientDelay(err); asked {
+				least = max(wait, min(time.Duration(seconds)*time.Second, maxRedial))
+			}
+			err = pause(ctx, least)
 			wait = min(2*wait, maxRedial)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// unreachable says that the API server answered nothing, or nothing to anybody
+// just now: it is not asked for the pod as well.
+func unreachable(err error) bool {
+	var request *url.Error
+	return errors.As(err, &request) || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err)
 }
 
 // follower is the state of one Follow.
@@ -95,24 +111,42 @@ type follower struct {
 	frames  int       // delivered
 	seq     uint64    // of the last frame delivered
 	arrived time.Time // when it did
-	stray   string    // the last line outside of a frame
+	uptime  float64   // of the last frame delivered; 0 when unknown
+	// boot is a time of our clock at or before which the pod's clock showed 0: the
+	// first frame of a stream is no older than what was asked for. Zero: not known.
+	boot  time.Time
+	stray string // the last line outside of a frame
 }
 
 // stream reads one log stream until it ends or says nothing for too long.
-func (f *follower) stream(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func (f *follower) stream(parent context.Context) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
 	quiet := f.prober.silence()
-	watchdog := time.AfterFunc(quiet, cancel)
+	watchdog := time.AfterFunc(quiet, func() { cancel(errSilent) })
 	defer watchdog.Stop()
 
-	body, err := f.prober.Client.CoreV1().Pods(f.namespace).GetLogs(f.pod, f.options()).Stream(ctx)
+	asked, since := f.prober.now(), f.reach()
+	err := f.read(ctx, asked, since, &watched{timer: watchdog, quiet: quiet})
+	if errors.Is(context.Cause(ctx), errSilent) && parent.Err() == nil {
+		return errSilent
+	}
+	return err
+}
+
+// read hands over what a stream brings that was asked for at the given time.
+func (f *follower) read(ctx context.Context, asked time.Time, since time.Duration, body *watched) error {
+	request := f.prober.Client.CoreV1().Pods(f.namespace).GetLogs(f.pod, f.options(since))
+	// By itself the library tries again ten times when the API server is busy, and
+	// nobody learns why nothing comes.
+	opened, err := request.MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	frames := parse.NewFrameReader(&watched{r: body, timer: watchdog, quiet: quiet})
-	for {
+	defer opened.Close()
+	body.r = opened
+	frames := parse.NewFrameReader(body)
+	for first := true; ; first = false {
 		frame, err := frames.Next()
 		if frames.Stray != "" {
 			f.stray = frames.Stray
@@ -120,24 +154,44 @@ func (f *follower) stream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		uptime, known := frame.Uptime.Get()
+		if first && known && since > 0 {
+			f.boot = asked.Add(-since).Add(-seconds(uptime))
+		}
 		if f.frames > 0 && frame.Seq <= f.seq {
 			continue // delivered before the stream broke
 		}
-		f.frames, f.seq, f.arrived = f.frames+1, frame.Seq, f.prober.now()
+		f.frames, f.seq, f.arrived, f.uptime = f.frames+1, frame.Seq, f.prober.now(), uptime
 		f.sink(frame, f.arrived)
 	}
 }
 
-// options asks relative to the node's clock, which need not agree with ours.
-func (f *follower) options() *corev1.PodLogOptions {
-	o := &corev1.PodLogOptions{Container: f.container, Follow: true}
-	since := f.since
-	if f.frames > 0 {
-		since = f.prober.now().Sub(f.arrived) + overlap
+// reach is how far back a stream must begin; 0 is all of the log. After a broken
+// stream that is the last frame delivered: not since it arrived, as it may have
+// been old by then, in a stream that broke while it caught up with an outage,
+// but since it was printed, as nearly as is known and rather too far back.
+func (f *follower) reach() time.Duration {
+	switch {
+	case f.frames == 0 || f.since <= 0:
+		return wholeSeconds(f.since)
+	case f.boot.IsZero() || f.uptime == 0:
+		return wholeSeconds(f.since + f.prober.now().Sub(f.arrived))
 	}
+	return wholeSeconds(f.prober.now().Sub(f.boot.Add(seconds(f.uptime)))) + overlap
+}
+
+// wholeSeconds rounds up, as the API server takes no fractions.
+func wholeSeconds(d time.Duration) time.Duration {
+	return max(0, d+time.Second-1).Truncate(time.Second)
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// options asks relative to the node's clock, which need not agree with ours.
+func (f *follower) options(since time.Duration) *corev1.PodLogOptions {
+	o := &corev1.PodLogOptions{Container: f.container, Follow: true}
 	if since > 0 {
-		seconds := int64((since + time.Second - 1) / time.Second)
-		o.SinceSeconds = &seconds
+		o.SinceSeconds = new(int64(since / time.Second))
 	}
 	return o
 }
@@ -145,7 +199,9 @@ func (f *follower) options() *corev1.PodLogOptions {
 // check looks at the pod after a stream has ended: nil means go on.
 func (f *follower) check(ctx context.Context) error {
 	name := f.namespace + "/" + f.pod
-	pod, err := f.prober.Client.CoreV1().Pods(f.namespace).Get(ctx, f.pod, metav1.GetOptions{})
+	asking, cancel := context.WithTimeout(ctx, f.prober.silence())
+	defer cancel()
+	pod, err := f.prober.Client.CoreV1().Pods(f.namespace).Get(asking, f.pod, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return &GoneError{Pod: name, Why: "was deleted"}
 	}

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,14 +121,135 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 	if want := []string{"shop/a: reading a frame: unexpected EOF", "shop/a: dial tcp 10.0.0.1:10250: connection refused", "shop/a: EOF"}; !slices.Equal(why, want) {
 		t.Errorf("retried because of %q, want %q", why, want)
 	}
-	// First what the caller wants of the past; then what may have been missed.
+	// First what the caller wants of the past; then what may have been missed,
+	// since the first frame may have been as old as was asked for.
 	if since[0] != "91" {
 		t.Errorf("asked for the last %s s at first", since[0])
 	}
 	for _, text := range since[1:] {
-		if n, err := strconv.Atoi(text); err != nil || n <= 10 || n > 20 {
+		if n, err := strconv.Atoi(text); err != nil || n < 91 || n > 110 {
 			t.Errorf("asked for the last %q s after the stream broke", text)
 		}
+	}
+}
+
+// Wherever a stream is cut, within a mark, a line or between two frames, what
+// follows has no gap and nothing twice.
+func TestFollowAfterACutAtAnyByte(t *testing.T) {
+	text := frameText(9) + frameText(10) + frameText(11)
+	s := newAPIServer(t)
+	name := func(cut int) string { return "backlog-probe-" + strconv.Itoa(cut+1) }
+	s.change(func(p *corev1.Pod) {
+		for cut := range len(text) + 1 {
+			addProbe(p, name(cut), ProbeSpec{}, stateRunning())
+		}
+	})
+	var mu sync.Mutex
+	asked := map[string]int{}
+	s.log = func(_ int, w http.ResponseWriter, r *http.Request) {
+		container := r.URL.Query().Get("container")
+		mu.Lock()
+		asked[container]++
+		n := asked[container]
+		mu.Unlock()
+		if n > 1 {
+			say(w, text, frameText(12), endMark+"\n")
+			return
+		}
+		cut, _ := strconv.Atoi(strings.TrimPrefix(container, "backlog-probe-"))
+		say(w, text[:cut-1])
+		panic(http.ErrAbortHandler)
+	}
+	var all sync.WaitGroup
+	limit := make(chan struct{}, 50) // files that may be open
+	for cut := range len(text) + 1 {
+		limit <- struct{}{}
+		all.Go(func() {
+			defer func() { <-limit }()
+			var seqs []uint64
+			err := (&Prober{Client: s.client}).Follow(t.Context(), "shop", "a", name(cut), time.Minute, func(f parse.Frame, _ time.Time) {
+				seqs = append(seqs, f.Seq)
+			})
+			if err != nil || !slices.Equal(seqs, []uint64{9, 10, 11, 12}) {
+				t.Errorf("cut after %q: frames %v, %v", text[:cut], seqs, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A stream that breaks while it catches up with a long outage has delivered old
+// frames just now: the next one begins where it stopped, not at the present.
+func TestFollowAfterABreakInTheMiddleOfCatchingUp(t *testing.T) {
+	s := startingServer(t)
+	start := time.Unix(5000, 0)
+	var elapsed atomic.Int64 // seconds; the probe prints frame n after n of them
+	elapsed.Store(100)
+	printed := func(r *http.Request) (frames []int) {
+		since, err := strconv.Atoi(r.URL.Query().Get("sinceSeconds"))
+		if err != nil {
+			t.Errorf("asked for %s", r.URL.RawQuery)
+		}
+		now := int(elapsed.Load())
+		for n := max(1, now-since); n <= now; n++ {
+			frames = append(frames, n)
+		}
+		return frames
+	}
+	s.log = func(n int, w http.ResponseWriter, r *http.Request) {
+		frames := printed(r)
+		for i, seq := range frames {
+			if n > 1 && n < 9 && i == len(frames)/2 {
+				panic(http.ErrAbortHandler)
+			}
+			say(w, frameText(seq))
+		}
+		switch {
+		case n == 1:
+			elapsed.Add(120) // the outage
+			panic(http.ErrAbortHandler)
+		case n < 9:
+			panic(http.ErrAbortHandler)
+		}
+		say(w, endMark+"\n")
+	}
+	p := &Prober{Now: func() time.Time { return start.Add(time.Duration(elapsed.Load()) * time.Second) }}
+	seqs, err := follow(t, s, p, 12*time.Second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range seqs[1:] {
+		if seqs[i+1] != seqs[i]+1 {
+			t.Fatalf("frame %d follows %d in %v", seqs[i+1], seqs[i], seqs)
+		}
+	}
+	if seqs[len(seqs)-1] != 220 {
+		t.Errorf("the last frame is %d", seqs[len(seqs)-1])
+	}
+}
+
+// What a busy API server says is told and heeded, not swallowed by the library.
+func TestFollowTellsOfABusyServer(t *testing.T) {
+	s := startingServer(t)
+	s.log = func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+			return
+		}
+		say(w, frameText(1), endMark+"\n")
+	}
+	var why []string
+	begun := time.Now()
+	_, err := follow(t, s, &Prober{Retrying: func(_, _ string, err error) { why = append(why, err.Error()) }}, 0, nil)
+	if err != nil || len(why) != 1 || !strings.Contains(why[0], "too many requests") {
+		t.Errorf("retried because of %q, %v", why, err)
+	}
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("asked again after %s", took)
+	}
+	if s.gets > 0 {
+		t.Error("a busy server was asked for the pod as well")
 	}
 }
 
@@ -143,8 +267,33 @@ func TestFollowGivesUpASilentStream(t *testing.T) {
 		}
 		say(w, endMark+"\n")
 	}
-	seqs, err := follow(t, s, &Prober{Silence: 50 * time.Millisecond}, 0, nil)
+	var why []error
+	p := &Prober{Silence: 50 * time.Millisecond, Retrying: func(_, _ string, err error) { why = append(why, err) }}
+	seqs, err := follow(t, s, p, 0, nil)
 	if err != nil || !slices.Equal(seqs, []int{2, 3}) {
+		t.Errorf("frames %v, %v", seqs, err)
+	}
+	if !slices.Equal(why, []error{errSilent, errSilent}) {
+		t.Errorf("retried because of %v", why)
+	}
+}
+
+// A pod that is asked about over a dead connection does not hold up the log.
+func TestFollowGivesUpASilentLook(t *testing.T) {
+	s := startingServer(t)
+	s.get = func(n int, r *http.Request) {
+		if n == 1 {
+			<-r.Context().Done()
+		}
+	}
+	s.log = func(n int, w http.ResponseWriter, _ *http.Request) {
+		say(w, frameText(n))
+		if n > 1 {
+			say(w, endMark+"\n")
+		}
+	}
+	seqs, err := follow(t, s, &Prober{Silence: 50 * time.Millisecond}, 0, nil)
+	if err != nil || !slices.Equal(seqs, []int{1, 2}) {
 		t.Errorf("frames %v, %v", seqs, err)
 	}
 }

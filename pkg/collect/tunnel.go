@@ -8,10 +8,16 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/streaming/pkg/httpstream"
 )
+
+// streamTimeout is how long the kubelet may take to answer a pair of streams on
+// a link that stands, which it does in milliseconds. After it the link counts as
+// dead: the time to make another must be left of dialTimeout.
+const streamTimeout = 4 * time.Second
 
 // tunnel is the one link to a pod. It is dialled when it is first needed, and
 // again when it has broken.
@@ -126,6 +132,8 @@ func (t *tunnel) connect(ctx context.Context, l *link, port uint16) (net.Conn, e
 		errors, data httpstream.Stream
 		err          error
 	}
+	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
+	defer cancel()
 	made := make(chan pair, 1)
 	go func() {
 		headers := http.Header{}
