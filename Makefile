@@ -28,8 +28,8 @@ test-long: ## What takes longer: slow linters, other versions of Kubernetes, lon
 lint: ## go vet, staticcheck, gofumpt
 	@hack/lint.sh
 
-bench: ## Benchmarks
-	go test -run '^$$' -bench . -benchmem ./pkg/...
+bench: ## What looking costs: Go benchmarks, then the real cluster's table (a quiet machine)
+	@test/run.sh bench
 
 cluster: ## Start a real one-node Kubernetes (root, Linux) and load the test images
 	@test/images/build.sh && test/cluster/up.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests. usage: run.sh all|unit|e2e|long
+# Runs the tests. usage: run.sh all|unit|e2e|long|bench
 #
 # all: lint, unit, script and real-kernel tests (with the race detector), then the
 # real-cluster tests. The cluster is started for the tests and stopped after them,
@@ -72,12 +72,19 @@ running() {
 		"$state/bin/kubectl" --kubeconfig "$state/kubeconfig" --request-timeout 2s get --raw /readyz >/dev/null 2>&1
 }
 
-e2e() {
+# has_cluster: whether there is a cluster, or one can be started here.
+has_cluster() {
+	[ -n "${E2E_KUBECONFIG:-}" ] || { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
+}
+
+without_cluster() {
+	echo "left out: $1 (needs root on Linux to start a cluster); run it against one of your own with E2E_KUBECONFIG=~/.kube/config, for instance a kind cluster (test/e2e/README.md)"
+}
+
+# own_cluster starts the test cluster unless another one is named; it is stopped
+# at the end unless it was running before.
+own_cluster() {
 	if [ -z "${E2E_KUBECONFIG:-}" ]; then
-		if [ "$(uname -s)" != Linux ] || [ "$(id -u)" != 0 ]; then
-			echo "left out: real-cluster tests (they need root on Linux to start a cluster); run them against one of your own with E2E_KUBECONFIG=~/.kube/config make test-e2e, for instance a kind cluster (test/e2e/README.md)"
-			return
-		fi
 		step "images"
 		packages iproute2 busybox-static tmux
 		test/images/build.sh
@@ -91,8 +98,29 @@ e2e() {
 			trap "'$root/test/cluster/down.sh'" EXIT
 		fi
 	fi
+}
+
+e2e() {
+	if ! has_cluster; then
+		without_cluster "real-cluster tests"
+		return
+	fi
+	own_cluster
 	step "real-cluster tests"
 	go test -count=1 -timeout 40m ./test/e2e
+}
+
+# bench prints figures; nothing here fails for being slow.
+bench() {
+	step "benchmarks"
+	go test -run '^$' -bench . -benchmem ./pkg/...
+	if ! has_cluster; then
+		without_cluster "the cluster's figures"
+		return
+	fi
+	own_cluster
+	step "the cluster's figures"
+	go run ./test/bench -kubeconfig "$E2E_KUBECONFIG"
 }
 
 long() {
@@ -123,9 +151,9 @@ all)
 	demo
 	e2e
 	;;
-unit | e2e | long) "$1" ;;
+unit | e2e | long | bench) "$1" ;;
 *)
-	echo "usage: $0 all|unit|e2e|long" >&2
+	echo "usage: $0 all|unit|e2e|long|bench" >&2
 	exit 2
 	;;
 esac
