@@ -28,7 +28,7 @@ type ProbeSpec struct {
 	// threads are visible. Empty: none.
 	Target string
 	// Loose makes the target a preference: a living probe with another target, or
-	// none, is as good.
+	// none, is taken before one is added.
 	Loose bool
 	// Ended is a probe that is known to have ended, whatever the pod that Ensure
 	// is given still says of it: it is not taken again.
@@ -50,13 +50,7 @@ func Container(pod *corev1.Pod, index int, spec ProbeSpec) corev1.EphemeralConta
 	if policy == "" {
 		policy = corev1.PullIfNotPresent
 	}
-	env := []corev1.EnvVar{{Name: envTTL, Value: ttlSeconds(spec.TTL)}}
-	shared := pod.Spec.ShareProcessNamespace
-	if spec.Target != "" && (shared == nil || !*shared) {
-		// In the target's namespace its first process is process 1; in a namespace
-		// that the whole pod shares that is the pod's pause.
-		env = append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
-	}
+	env := append([]corev1.EnvVar{{Name: envTTL, Value: ttlSeconds(spec.TTL)}}, targetEnv(pod, spec.Target)...)
 	for _, text := range []corev1.EnvVar{{Name: envReason, Value: spec.Reason}, {Name: envBy, Value: spec.By}} {
 		if text.Value != "" {
 			// The kubelet would expand $(NAME).
@@ -84,6 +78,61 @@ func Container(pod *corev1.Pod, index int, spec ProbeSpec) corev1.EphemeralConta
 			},
 		},
 	}
+}
+
+// targetEnv tells the sampler whose threads to show. In the target's own
+// namespace its first process is process 1. In one that the whole pod shares
+// that is the pod's pause, and the container's ID, which its cgroup's path
+// holds, finds the process; it is another one after a restart.
+func targetEnv(pod *corev1.Pod, target string) []corev1.EnvVar {
+	if target == "" || pod == nil {
+		return nil
+	}
+	env := []corev1.EnvVar{{Name: envContainer, Value: target}}
+	if shared := pod.Spec.ShareProcessNamespace; shared == nil || !*shared {
+		return append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
+	}
+	s := containerStatus(pod, target)
+	if s == nil {
+		return env
+	}
+	_, id, _ := strings.Cut(s.ContainerID, "://")
+	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
+		return env
+	}
+	return append(env, corev1.EnvVar{Name: envContainerID, Value: id})
+}
+
+func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// maxTargetRestarts is how often a container may have restarted to be a target
+// by default: the probe ends with its target.
+const maxTargetRestarts = 2
+
+// DefaultTarget is the container whose threads are worth showing when none was
+// named: the first one that is not the proxy, which has its own metrics, and
+// that runs and has not restarted more than twice. It is empty when there is
+// none.
+func DefaultTarget(pod *corev1.Pod, proxyContainer string) string {
+	for i := range pod.Spec.Containers {
+		name := pod.Spec.Containers[i].Name
+		if name == proxyContainer {
+			continue
+		}
+		if s := containerStatus(pod, name); s != nil && s.State.Running != nil && s.RestartCount <= maxTargetRestarts {
+			return name
+		}
+	}
+	return ""
 }
 
 // identity is the target's own user and group where the spec names both and

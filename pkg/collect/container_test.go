@@ -105,18 +105,85 @@ func TestContainerIdentity(t *testing.T) {
 	}
 }
 
-// Process 1 of a namespace that the whole pod shares is the pod's pause.
-func TestContainerShowsThreadsOfTheTargetOnly(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		pod := podWith(nil, nil)
-		pod.Spec.ShareProcessNamespace = &shared
-		var threads bool
-		for _, e := range Container(pod, 1, ProbeSpec{Target: "app"}).Env {
-			threads = threads || e.Name == envTarget
+// Process 1 of a namespace that the whole pod shares is the pod's pause: the
+// container's ID finds the process there.
+func TestContainerNamesTheTarget(t *testing.T) {
+	const id = "1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014"
+	status := func(containerID string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: containerID}}
 		}
-		if threads == shared {
-			t.Errorf("shareProcessNamespace %v: threads %v", shared, threads)
-		}
+	}
+	tests := map[string]struct {
+		target string
+		shared bool
+		change func(*corev1.Pod)
+		want   map[string]string
+	}{
+		"none":              {shared: true, change: status("containerd://" + id), want: map[string]string{}},
+		"its own processes": {target: "app", change: status("containerd://" + id), want: map[string]string{envContainer: "app", envTarget: "1"}},
+		"shared":            {target: "app", shared: true, change: status("containerd://" + id), want: map[string]string{envContainer: "app", envContainerID: id}},
+		"shared, a sidecar": {target: "app", shared: true, change: func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: "cri-o://" + id}}
+		}, want: map[string]string{envContainer: "app", envContainerID: id}},
+		"shared, not started": {target: "app", shared: true, change: func(*corev1.Pod) {}, want: map[string]string{envContainer: "app"}},
+		"shared, an odd ID":   {target: "app", shared: true, change: status("x://*" + id), want: map[string]string{envContainer: "app"}},
+		"shared, a short ID":  {target: "app", shared: true, change: status("x://0"), want: map[string]string{envContainer: "app"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith(nil, nil)
+			pod.Spec.ShareProcessNamespace = &tt.shared
+			tt.change(pod)
+			got := map[string]string{}
+			for _, e := range Container(pod, 1, ProbeSpec{Target: tt.target}).Env {
+				if e.Name != envTTL {
+					got[e.Name] = e.Value
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDefaultTarget(t *testing.T) {
+	type status struct {
+		running  bool
+		restarts int32
+	}
+	up := status{running: true}
+	tests := map[string]struct {
+		proxy    string
+		statuses map[string]status
+		want     string
+	}{
+		"the first":                      {statuses: map[string]status{"proxy": up, "app": up, "b": up}, want: "proxy"},
+		"not the proxy":                  {proxy: "proxy", statuses: map[string]status{"proxy": up, "app": up, "b": up}, want: "app"},
+		"not one that does not run":      {proxy: "proxy", statuses: map[string]status{"proxy": up, "app": {}, "b": up}, want: "b"},
+		"not one without a status":       {proxy: "proxy", statuses: map[string]status{"b": up}, want: "b"},
+		"one that restarted twice":       {proxy: "proxy", statuses: map[string]status{"app": {true, 2}, "b": up}, want: "app"},
+		"not one that restarts for ever": {proxy: "proxy", statuses: map[string]status{"app": {true, 3}, "b": up}, want: "b"},
+		"only the proxy runs":            {proxy: "proxy", statuses: map[string]status{"proxy": up}, want: ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{}
+			for _, c := range []string{"proxy", "app", "b"} {
+				pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: c})
+			}
+			for c, s := range tt.statuses {
+				cs := corev1.ContainerStatus{Name: c, RestartCount: s.restarts}
+				if s.running {
+					cs.State = *stateRunning()
+				}
+				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, cs)
+			}
+			if got := DefaultTarget(pod, tt.proxy); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

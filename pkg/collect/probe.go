@@ -174,15 +174,22 @@ func (p *Prober) explain(err error, pod *corev1.Pod) error {
 }
 
 // reusable finds the newest of our probes that lives, or may still come to
-// life, and serves what was asked.
+// life, and serves what was asked: with the target that was asked for if there
+// is one, and where that is a preference only with any other.
 func reusable(pod *corev1.Pod, spec ProbeSpec) (Probe, bool) {
 	var best Probe
+	wanted := func(c *corev1.EphemeralContainer) bool {
+		return spec.Target == "" || c.TargetContainerName == spec.Target
+	}
 	for _, c := range pod.Spec.EphemeralContainers {
 		n := probeIndex(c.Name)
-		if n == 0 || n < probeIndex(best.Name) || c.Name == spec.Ended {
+		switch {
+		case n == 0 || c.Name == spec.Ended:
 			continue
-		}
-		if spec.Target != "" && !spec.Loose && c.TargetContainerName != spec.Target {
+		case !wanted(&c) && !spec.Loose:
+			continue
+		case best.Name == "" || wanted(&c) && !wanted(&best.Container):
+		case n < probeIndex(best.Name) || !wanted(&c) && wanted(&best.Container):
 			continue
 		}
 		if !lives(pod, c, spec) {

@@ -105,6 +105,35 @@ func TestEnsureReuses(t *testing.T) {
 			spec: ProbeSpec{Target: "app"},
 			name: "backlog-probe-2", new: true,
 		},
+		"one with another target where the target is a preference": {
+			pod:  func(p *corev1.Pod) { addProbe(p, "backlog-probe-1", ProbeSpec{Target: "sidecar"}, stateRunning()) },
+			spec: ProbeSpec{Target: "app", Loose: true},
+			name: "backlog-probe-1",
+		},
+		"an older one with the preferred target": {
+			pod: func(p *corev1.Pod) {
+				addProbe(p, "backlog-probe-1", ProbeSpec{Target: "app"}, stateRunning())
+				addProbe(p, "backlog-probe-2", ProbeSpec{}, stateRunning())
+			},
+			spec: ProbeSpec{Target: "app", Loose: true},
+			name: "backlog-probe-1",
+		},
+		"a newer one with the preferred target": {
+			pod: func(p *corev1.Pod) {
+				addProbe(p, "backlog-probe-1", ProbeSpec{}, stateRunning())
+				addProbe(p, "backlog-probe-2", ProbeSpec{Target: "app"}, stateRunning())
+			},
+			spec: ProbeSpec{Target: "app", Loose: true},
+			name: "backlog-probe-2",
+		},
+		"one without a target when the preferred one ended": {
+			pod: func(p *corev1.Pod) {
+				addProbe(p, "backlog-probe-1", ProbeSpec{}, stateRunning())
+				addProbe(p, "backlog-probe-2", ProbeSpec{Target: "app"}, stateExited())
+			},
+			spec: ProbeSpec{Target: "app", Loose: true},
+			name: "backlog-probe-1",
+		},
 		"not one that is known to have ended, whatever the pod still says": {
 			pod:  func(p *corev1.Pod) { addProbe(p, "backlog-probe-1", ProbeSpec{}, stateRunning()) },
 			spec: ProbeSpec{Ended: "backlog-probe-1"},

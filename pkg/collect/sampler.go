@@ -17,11 +17,14 @@ func Script() string { return samplerScript }
 
 // The sampler's variables.
 const (
-	envTTL    = "BACKLOG_PROBE_TTL"    // whole seconds; 0: until it is stopped
-	envTarget = "BACKLOG_PROBE_TARGET" // a process whose threads are shown
-	envStdin  = "BACKLOG_PROBE_STDIN"  // a frame for each line of standard input
-	envReason = "BACKLOG_PROBE_REASON" // for an auditor, and `probes`
-	envBy     = "BACKLOG_PROBE_BY"     // who added it; for an auditor, and `probes`
+	envTTL         = "BACKLOG_PROBE_TTL"          // whole seconds; 0: until it is stopped
+	envTarget      = "BACKLOG_PROBE_TARGET"       // a process whose threads are shown
+	envContainer   = "BACKLOG_PROBE_CONTAINER"    // the name that is printed with them
+	envContainerID = "BACKLOG_PROBE_CONTAINER_ID" // its first process is the target
+	envOwners      = "BACKLOG_PROBE_OWNERS"       // tell who holds the sockets, without a target too
+	envStdin       = "BACKLOG_PROBE_STDIN"        // a frame for each line of standard input
+	envReason      = "BACKLOG_PROBE_REASON"       // for an auditor, and `probes`
+	envBy          = "BACKLOG_PROBE_BY"           // who added it; for an auditor, and `probes`
 )
 
 // ttlSeconds rounds up, so that a short TTL never becomes "never".

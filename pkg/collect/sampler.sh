@@ -1,32 +1,53 @@
-# kubectl-backlog's probe. It only reads: listening sockets, counters of this
-# network namespace, and with a target the state of its threads. It prints one
-# frame a second to its log and ends by itself.
+# kubectl-backlog's probe. It only reads: listening sockets and who waits in their
+# queues, counters of this network namespace, and with a target the state of its
+# threads. It prints one frame a second to its log and ends by itself.
 #
-# BACKLOG_PROBE_TTL     seconds until it ends, in whole ones; 0 or empty: never
-# BACKLOG_PROBE_TARGET  process whose threads are shown; empty: none
-# BACKLOG_PROBE_STDIN   not empty: a frame for each line of standard input instead
-#                       of each second, and the end with the end of the input
+# BACKLOG_PROBE_TTL           seconds until it ends, in whole ones; 0 or empty: never
+# BACKLOG_PROBE_TARGET        process whose threads are shown; empty: none
+# BACKLOG_PROBE_CONTAINER     its container's name, printed with them
+# BACKLOG_PROBE_CONTAINER_ID  container whose first process is the target, in a
+#                             process namespace that the whole pod shares
+# BACKLOG_PROBE_OWNERS        not empty: show who holds the sockets; with a target
+#                             they are shown in any case
+# BACKLOG_PROBE_STDIN         not empty: a frame for each line of standard input
+#                             instead of each second, and the end with its end
 #
-# Needs sh, cat and sleep; ss and nstat are used where they exist.
+# Needs sh, cat and sleep; ss, nstat, grep and sed are used where they exist.
 
 # Process 1 of a container ignores SIGTERM unless it handles it, and deleting the
 # pod would then take the whole grace period. A trap runs when the current child
 # ends, so that no child may take longer than a second.
 trap 'exit 0' TERM
 
+# Patterns of files are meant in few places: "*:80" is an address.
+set -f
 LC_ALL=C
 export LC_ALL
+blanks=' 	
+'
+newline='
+'
 ttl=${BACKLOG_PROBE_TTL:-0}
 target=${BACKLOG_PROBE_TARGET:-}
+container=${BACKLOG_PROBE_CONTAINER:-}
+id=${BACKLOG_PROBE_CONTAINER_ID:-}
 stdin=${BACKLOG_PROBE_STDIN:-}
+showowners=${BACKLOG_PROBE_OWNERS:-}$target$id
 names='TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDoCookies TcpExtTCPReqQFullDrop TcpExtSyncookiesSent TcpExtSyncookiesRecv TcpPassiveOpens'
 
 # Newest ss first: -e adds the inode, -O (iproute2 5.2) one line a socket, -H
-# (4.7) no header. The first that works is kept.
-ss='-HOltnme -HOltnm -Hltnm -ltnm'
+# (4.7) no header. The first that works is kept. "state listening" instead of -l,
+# which asks for closed sockets too: for these the kernel walks the whole hash of
+# connections, and that took twice as long as all the rest.
+full=-HOtnme
+ss="$full -HOtnm -Htnm -tnm"
 command -v ss >/dev/null 2>&1 || ss=
 nstat=yes
 command -v nstat >/dev/null 2>&1 || nstat=
+grep=yes
+command -v grep >/dev/null 2>&1 || grep=
+sed=yes
+command -v sed >/dev/null 2>&1 || sed=
 
 note() {
 	echo '==backlog-section note=='
@@ -37,13 +58,14 @@ note() {
 # listeners".
 sockets() {
 	for options in $ss; do
-		if rows=$(ss "$options" 2>/dev/null); then
+		if rows=$(ss "$options" state listening 2>/dev/null); then
 			ss=$options
 			echo '==backlog-section ss=='
 			[ -z "$rows" ] || printf '%s\n' "$rows"
 			return
 		fi
 	done
+	rows=
 	if [ -z "$ss" ]; then
 		note 'ss is not in this image: depths are from /proc/net/tcp, which does not tell limits and drops'
 	else
@@ -51,6 +73,110 @@ sockets() {
 	fi
 	listening tcp
 	listening tcp6
+}
+
+# What the rows mean for the rest of the frame: which sockets there are, whatever
+# their depth, and which ports have a queue that is not empty. No child is
+# needed, and rows that are those of the frame before are not looked at again.
+scan() {
+	[ "$rows" != "$scanned" ] || return 0
+	scanned=$rows
+	listeners=
+	queued=
+	IFS=$newline
+	set -- $rows
+	IFS=$blanks
+	left=512
+	for row do
+		left=$((left - 1))
+		[ "$left" -ge 0 ] || break
+		set -- $row
+		[ "$1" != LISTEN ] || shift
+		case $1 in
+		'' | *[!0-9]*) continue ;;
+		esac
+		inode=
+		case $row in
+		*' ino:'*)
+			inode=${row#*' ino:'}
+			inode=${inode%% *}
+			;;
+		esac
+		listeners="$listeners $3/$inode"
+		[ "$1" -gt 0 ] || continue
+		port=${3##*:}
+		case " $queued " in
+		*" $port "*) ;;
+		*) case $port in
+			'' | *[!0-9]*) ;;
+			*) queued="$queued $port" ;;
+			esac ;;
+		esac
+	done
+}
+
+# Who holds the sockets. That costs ss a look at every descriptor that it may
+# see, so it is asked when the listeners changed, and once a minute for those who
+# begin to follow the log later.
+owners() {
+	[ -n "$showowners" ] && [ -n "$rows" ] || return 0
+	if [ -n "$ownersat" ]; then
+		since=$((now - ownersat))
+		[ "$since" -ge 5 ] || return 0
+		[ "$listeners" != "$owned" ] || [ "$since" -ge 60 ] || return 0
+	fi
+	ownersat=$now
+	owned=$listeners
+	if text=$(ss "${ss}p" state listening 2>/dev/null); then
+		echo '==backlog-section owners=='
+		printf '%s\n' "$text"
+	fi
+}
+
+# Who waits in the queues that are not empty, of each port every five seconds at
+# most and of two ports a frame: the kernel walks all its connections for it.
+waiting() {
+	[ -n "$queued" ] && [ "$ss" = "$full" ] || return 0
+	asked=0
+	for port in $queued; do
+		eval "last=\${asked_$port:-}"
+		if [ -n "$last" ] && [ "$((now - last))" -lt 5 ]; then continue; fi
+		[ "$asked" -lt 2 ] || return 0
+		asked=$((asked + 1))
+		eval "asked_$port=$now"
+		echo "==backlog-section waiting $port=="
+		unaccepted "$port"
+	done
+}
+
+# The connections of a port that were not accepted yet have no inode. Of each
+# only the words that are read are printed, and 256 of them at most.
+unaccepted() {
+	IFS=$newline
+	if [ -n "$grep" ]; then
+		# Without -m a queue of 65,535 would take 30 MB of memory.
+		set -- $(ss -HOtnie state established state close-wait "sport = :$1" 2>/dev/null | grep -m 4096 ' ino:0 ')
+	else
+		set -- $(ss -HOtnie state established state close-wait "sport = :$1" 2>/dev/null)
+	fi
+	IFS=$blanks
+	waiters=0
+	for row do
+		case $row in
+		*' ino:0 '*) waiters=$((waiters + 1)) ;;
+		*) continue ;;
+		esac
+		[ "$waiters" -le 256 ] || continue
+		set -- $row
+		text="$1 $4 $5"
+		for word do
+			case $word in
+			sk:* | lastsnd:* | lastrcv:*) text="$text $word" ;;
+			esac
+		done
+		echo "$text"
+	done
+	[ "$waiters" -le 256 ] || echo "more $((waiters - 256))"
 }
 
 # The kernel lists listening sockets (0A) first, then the others, of which there
@@ -71,11 +197,11 @@ listening() {
 # -s: the history file stays untouched, since the root file system is read-only.
 # Anything but "#kernel" in the header is the figures of somebody's nstat daemon.
 counters() {
-	if [ -n "$nstat" ] && rows=$(nstat -asz $names 2>/dev/null); then
-		case $rows in
+	if [ -n "$nstat" ] && figures=$(nstat -asz $names 2>/dev/null); then
+		case $figures in
 		'#kernel'*)
 			echo '==backlog-section nstat=='
-			printf '%s\n' "$rows"
+			printf '%s\n' "$figures"
 			return
 			;;
 		esac
@@ -100,46 +226,134 @@ table() {
 	done
 }
 
-# What each thread of the target does. The name in stat may hold a newline, and
-# wchan ends without one. Every file is read by the shell itself: a cat for each
-# would cost more than all else.
+# What the target and each of its threads do. Nothing is printed without a target.
 threads() {
-	[ -r "/proc/$target/task/$target/stat" ] || return
-	echo '==backlog-section threads=='
-	shown=0
-	for dir in "/proc/$target/task"/*; do
-		shown=$((shown + 1))
-		if [ "$shown" -gt 100 ]; then
-			note 'only 100 threads of the target are shown'
-			return
-		fi
-		tid=${dir##*/}
-		file stat "$dir/stat"
-		file "schedstat $tid" "$dir/schedstat"
-		file "wchan $tid" "$dir/wchan"
+	[ -n "$target$id" ] || return 0
+	if [ -n "$id" ] && [ ! -r "/proc/$target/task/$target/stat" ]; then first; fi
+	if [ ! -r "/proc/$target/task/$target/stat" ] || ! cd "/proc/$target/task" 2>/dev/null; then
+		# So that an end can be told from a probe that shows no threads.
+		echo "==backlog-section threads${container:+ $container}=="
+		echo gone
+		return
+	fi
+	echo "==backlog-section threads${container:+ $container}=="
+	# A clock of its own: a busy node may take long over what came before.
+	read -r at rest </proc/uptime
+	echo "uptime $at"
+	limits
+	descriptors
+	set +f
+	set -- *
+	set -f
+	files=../stat
+	left=100
+	for tid do
+		left=$((left - 1))
+		[ "$left" -ge 0 ] || break
+		files="$files $tid/stat $tid/schedstat $tid/wchan"
+	done
+	[ "$#" -le 100 ] || echo "more $(($# - 100))"
+	if [ -n "$grep" ] && [ -n "$sed" ]; then
+		# A shell reads byte by byte: with a hundred threads that takes ten times as
+		# long. Of stat nothing is needed behind the time of the start.
+		grep -H '' $files 2>/dev/null | sed 's/\() [A-Za-z]\( -\{0,1\}[0-9]\{1,\}\)\{19\}\).*/\1/'
+	else
+		for name in $files; do file "$name"; done
+	fi
+	cd /
+}
+
+# The first process of the container, which has the lowest number.
+first() {
+	target=
+	# Looking through all processes is not for every frame.
+	[ -z "$soughtat" ] || [ "$((now - soughtat))" -ge 30 ] || return 0
+	soughtat=$now
+	set +f
+	set -- /proc/[0-9]*
+	set -f
+	for dir do
+		if [ -n "$target" ] && [ "${dir#/proc/}" -gt "$target" ] || [ ! -r "$dir/cgroup" ]; then continue; fi
+		while read -r line; do
+			case $line in
+			*"$id"*)
+				target=${dir#/proc/}
+				break
+				;;
+			esac
+		done 2>/dev/null <"$dir/cgroup"
 	done
 }
 
-# One file of a thread, which may vanish at any time, behind the words given.
+# What hardly ever changes is read once a minute, and again for another process.
+limits() {
+	if [ "$limitsof" != "$target" ] || [ "$((now - limitsat))" -ge 60 ]; then
+		limitsof=$target
+		limitsat=$now
+		cpus=
+		maxfds=
+		while read -r key value; do
+			case $key in
+			Cpus_allowed_list:) cpus=$value && break ;;
+			esac
+		done 2>/dev/null <../status
+		while read -r key what of value rest; do
+			case "$key $what $of" in
+			'Max open files') maxfds=$value && break ;;
+			esac
+		done 2>/dev/null <../limits
+	fi
+	[ -z "$cpus" ] || echo "cpus $cpus"
+	[ -z "$maxfds" ] || echo "maxfds $maxfds"
+}
+
+# How many descriptors are open, for those who may look; of very many the count
+# is up to a minute old.
+descriptors() {
+	if [ ! -r ../fd ]; then
+		echo 'fds -'
+		return
+	fi
+	if [ "$fdsof" != "$target" ] || [ "$fds" -le 10000 ] || [ "$((now - fdsat))" -ge 60 ]; then
+		fdsof=$target
+		fdsat=$now
+		set +f
+		set -- ../fd/*
+		set -f
+		fds=$#
+		[ "$1" != '../fd/*' ] || fds=0
+	fi
+	echo "fds $fds"
+}
+
+# One file, which may vanish at any time, as grep prints it: its name before each
+# line. The name in stat may hold a newline, and wchan ends without one.
 file() {
-	[ -r "$2" ] || return
-	text=$1
-	between=' '
+	[ -r "$1" ] || return
 	while IFS= read -r line || [ -n "$line" ]; do
-		text=$text$between$line
-		between='
-'
-	done 2>/dev/null <"$2"
-	printf '%s\n' "$text"
+		printf '%s:%s\n' "$1" "$line"
+	done 2>/dev/null <"$1"
 }
 
 read -r up rest </proc/uptime
 start=${up%%.*}
 seq=0
+scanned=
+listeners=
+queued=
+owned=
+ownersat=
+soughtat=
+limitsof=
+limitsat=0
+fds=0
+fdsof=
+fdsat=0
 while :; do
 	# Read at once, at the start of the frame: rates come from this clock.
 	read -r up rest </proc/uptime
-	if [ "$ttl" -gt 0 ] && [ "$((${up%%.*} - start))" -gt "$ttl" ]; then
+	now=${up%%.*}
+	if [ "$ttl" -gt 0 ] && [ "$((now - start))" -gt "$ttl" ]; then
 		echo '==backlog-probe/1 end reason=ttl=='
 		exit 0
 	fi
@@ -148,10 +362,16 @@ while :; do
 	sockets
 	counters
 	# cat, not read: a sysctl file answers the first read only, and the shell
-	# reads one byte at a time ("4" of 4096).
+	# reads one byte at a time ("4" of 4096). It is a child, so not every second.
+	[ "$((seq % 10))" -ne 1 ] || somaxconn=$(cat /proc/sys/net/core/somaxconn 2>/dev/null)
 	echo '==backlog-section somaxconn=='
-	cat /proc/sys/net/core/somaxconn 2>/dev/null
-	if [ -n "$target" ] && [ "$((seq % 5))" -eq 1 ]; then threads; fi
+	echo "$somaxconn"
+	scan
+	owners
+	waiting
+	# The third frame as well: use of CPU needs two readings, and nobody who has
+	# just started looking waits for the second one gladly.
+	if [ "$((seq % 5))" -eq 1 ] || [ "$seq" -eq 3 ]; then threads; fi
 	echo "==backlog-frame/1 end seq=$seq=="
 	# An exec leaves its process behind when the client goes away; one that waits
 	# for the client's next line ends with it.

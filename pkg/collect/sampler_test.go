@@ -284,20 +284,35 @@ func TestSamplerListsOnlyListeners(t *testing.T) {
 func TestSamplerShowsThreadsOfTheTarget(t *testing.T) {
 	self := os.Getpid()
 	for name, shell := range shells(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			frames, _ := run(t, sampler(shell, envTTL+"=1", envTarget+"="+strconv.Itoa(self)))
-			for _, th := range frames[0].Threads {
-				if th.TID != self {
-					continue
+		for form, env := range map[string][]string{"with grep": nil, "without grep": {path(t, nil)}} {
+			t.Run(name+" "+form, func(t *testing.T) {
+				t.Parallel()
+				frames, _ := run(t, sampler(shell, append(env, envTTL+"=3", envTarget+"="+strconv.Itoa(self), envContainer+"=app")...))
+				p := frames[0].Process
+				if p == nil {
+					t.Fatal("no threads")
 				}
-				if th.Comm == "" || th.State == "" || !th.UserTicks.IsKnown() || !th.RunNS.IsKnown() {
-					t.Errorf("thread %+v", th)
+				if p.PID != self || p.Container != "app" || p.Name == "" || p.CPUsAllowed.Or(0) < 1 || p.MaxFDs.Or(0) < 1 || p.OpenFDs.Or(0) < 1 {
+					t.Errorf("process %+v", p)
 				}
-				return
-			}
-			t.Errorf("the main thread %d is missing: %+v", self, frames[0].Threads)
-		})
+				if p.Uptime.Or(0) < frames[0].Uptime.Or(1e9) || !p.Ticks.IsKnown() || !p.Start.IsKnown() {
+					t.Errorf("clock %v start %v ticks %v", p.Uptime, p.Start, p.Ticks)
+				}
+				if frames[1].Process != nil || frames[2].Process == nil {
+					t.Error("threads are for the frames 1 and 3, and then every fifth")
+				}
+				for _, th := range p.Threads {
+					if th.TID != self {
+						continue
+					}
+					if th.Name == "" || th.State == "" || !th.Ticks.IsKnown() || !th.Start.IsKnown() || !th.RunNS.IsKnown() {
+						t.Errorf("thread %+v", th)
+					}
+					return
+				}
+				t.Errorf("the main thread %d is missing: %+v", self, p.Threads)
+			})
+		}
 	}
 }
 
@@ -319,17 +334,19 @@ func TestSamplerKeepsNewlinesInThreadNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = target.Process.Kill(); _ = target.Wait() }()
-	frames, _ := run(t, sampler(shell, envTTL+"=1", envTarget+"="+strconv.Itoa(target.Process.Pid)))
-	if len(frames[0].Threads) != 1 || frames[0].Threads[0].Comm != "a ) S\nb" {
-		t.Errorf("threads %+v", frames[0].Threads)
+	for form, env := range map[string][]string{"with grep": nil, "without grep": {path(t, nil)}} {
+		frames, _ := run(t, sampler(shell, append(env, envTTL+"=1", envTarget+"="+strconv.Itoa(target.Process.Pid))...))
+		if p := frames[0].Process; len(p.Threads) != 1 || p.Threads[0].Name != "a ) S\nb" || p.Name != "a ) S\nb" {
+			t.Errorf("%s: %+v", form, p)
+		}
 	}
 }
 
-func TestSamplerIsQuietAboutATargetThatIsGone(t *testing.T) {
+func TestSamplerSaysThatTheTargetIsGone(t *testing.T) {
 	t.Parallel()
 	frames, _ := run(t, sampler(shells(t)["sh"], envTTL+"=1", envTarget+"=2147483646"))
-	if f := frames[0]; len(f.Threads) > 0 || len(f.Notes) > 0 {
-		t.Errorf("threads %v, notes %v", f.Threads, f.Notes)
+	if f := frames[0]; f.Process == nil || !f.Process.Gone || len(f.Process.Threads) > 0 || len(f.Notes) > 0 {
+		t.Errorf("process %+v, notes %v", f.Process, f.Notes)
 	}
 }
 
@@ -338,7 +355,7 @@ func TestScriptIsWhatTheKubeletRuns(t *testing.T) {
 	if strings.Contains(Script(), "$$") {
 		t.Error("the script holds $$")
 	}
-	for _, name := range []string{envTTL, envTarget, envReason} {
+	for _, name := range []string{envTTL, envTarget, envContainer, envContainerID, envOwners, envStdin, envReason, envBy} {
 		if strings.Contains(Script(), "$("+name+")") {
 			t.Errorf("the script holds $(%s)", name)
 		}

@@ -11,7 +11,7 @@ import (
 //
 //	==backlog-frame/1 begin seq=17 uptime=83421.07==
 //	==backlog-section ss==
-//	LISTEN 0      128          0.0.0.0:4143  0.0.0.0:* ino:1 sk:1 <-> skmem:(…,d0)
+//	0      128          0.0.0.0:4143  0.0.0.0:* ino:1 sk:1 <-> skmem:(…,d0)
 //	==backlog-section nstat==
 //	#kernel
 //	TcpExtListenOverflows           24                 0.0
@@ -26,15 +26,19 @@ import (
 //
 // Sections, each but note at most once and none of them required:
 //
-//	ss        ss -HOltnme; printed only when ss could be run. Empty is "no listener"
+//	ss        ss -HOtnme state listening, or -HOltnme; printed only when ss could
+//	          be run. Empty is "no listener"
 //	tcp tcp6  /proc/net/tcp and tcp6 where there is no ss; what comes after the
 //	          first row that is not 0A may be left out
 //	nstat     nstat -asz NAMES, or with -j
 //	netstat   /proc/net/netstat where there is no nstat, and
 //	snmp      /proc/net/snmp beside it, for PassiveOpens
 //	somaxconn /proc/sys/net/core/somaxconn
-//	owners    ss -HOltnmep, when the listeners changed
-//	threads   files of the target's threads, see Threads
+//	owners    the same with -p, when the listeners changed and once a minute
+//	waiting   who waits in the queues of the port behind the word, see WaitingRows;
+//	          every few seconds while they are not empty
+//	threads   files of the target and its threads, see Process; every few frames.
+//	          The word behind is the container's name
 //	note      words of the sampler, one to a line: "ss: not found"
 //
 // Any other section is kept as text.
@@ -49,7 +53,10 @@ type Frame struct {
 	SocketsRead bool
 	// Counters of the namespace; one that no section told is unknown.
 	Counters model.Counters
-	Threads  []Thread
+	// Waiting is who waits, of the ports that were asked in this frame.
+	Waiting []Waiting
+	// Process is what the target did; nil when this frame does not tell.
+	Process *model.ProcessReading
 	// Notes are the sampler's own words.
 	Notes []string
 	// Sections are all sections as they came, in their order.
@@ -89,9 +96,13 @@ func (f *Frame) read() {
 	f.readNotes()
 	f.readSockets()
 	f.readCounters()
+	f.readWaiting()
 	if s, ok := f.Section("threads"); ok {
-		var errs []error
-		f.Threads, errs = Threads(s.Text)
+		p, errs := Process(s.Text)
+		if p.Container = s.Arg; !p.Uptime.IsKnown() {
+			p.Uptime = f.Uptime
+		}
+		f.Process = &p
 		f.warn(errs...)
 	}
 	f.warnTwice()

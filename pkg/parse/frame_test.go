@@ -18,7 +18,12 @@ func showFrame(f Frame) string {
 	fmt.Fprintf(&b, "ListenOverflows %s\nListenDrops %s\nReqQFullDoCookies %s\nReqQFullDrop %s\nSyncookiesSent %s\nSyncookiesRecv %s\nPassiveOpens %s\nSomaxconn %s\n",
 		show(c.ListenOverflows), show(c.ListenDrops), show(c.ReqQFullDoCookies), show(c.ReqQFullDrop),
 		show(c.SyncookiesSent), show(c.SyncookiesRecv), show(c.PassiveOpens), show(c.Somaxconn))
-	b.WriteString(showThreads(f.Threads, nil))
+	for _, w := range f.Waiting {
+		b.WriteString(showWaiting(w, nil))
+	}
+	if f.Process != nil {
+		b.WriteString(showProcess(*f.Process, nil))
+	}
 	for _, n := range f.Notes {
 		fmt.Fprintf(&b, "note %q\n", n)
 	}
@@ -222,13 +227,13 @@ func TestFrameOwners(t *testing.T) {
 // only the first one was read.
 func TestFrameSectionsAreKept(t *testing.T) {
 	f := readOne(
-		t, "ss", "LISTEN 0 5 *:80 *:*\n", "waiting 80", "ESTAB a\n", "waiting 81", "ESTAB b\n",
+		t, "ss", "LISTEN 0 5 *:80 *:*\n", "later 80", "ESTAB a\n", "later 81", "ESTAB b\n",
 		"new-thing", "x\n\ny\n", "ss", "LISTEN 0 5 *:99 *:*\n", "note", "a\n", "note", "b\n",
 	)
 	want := []Section{
 		{"ss", "", "LISTEN 0 5 *:80 *:*\n"},
-		{"waiting", "80", "ESTAB a\n"},
-		{"waiting", "81", "ESTAB b\n"},
+		{"later", "80", "ESTAB a\n"},
+		{"later", "81", "ESTAB b\n"},
 		{"new-thing", "", "x\n\ny\n"},
 		{"ss", "", "LISTEN 0 5 *:99 *:*\n"},
 		{"note", "", "a\n"},

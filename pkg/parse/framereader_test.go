@@ -100,8 +100,8 @@ func TestFrameReaderNamesForgeNothing(t *testing.T) {
 	if o := f.Sockets[0].Owners; len(o) != 2 || o[1].Name != name || o[1].PID != 3 {
 		t.Errorf("owners %+v", o)
 	}
-	if len(f.Threads) != 1 || f.Threads[0].Comm != name || f.Threads[0].Slices.Or(0) != 3 {
-		t.Errorf("threads %+v", f.Threads)
+	if len(f.Process.Threads) != 1 || f.Process.Threads[0].Name != name || f.Process.Threads[0].WaitNS.Or(0) != 2 {
+		t.Errorf("threads %+v", f.Process.Threads)
 	}
 }
 

@@ -228,21 +228,47 @@ func FuzzProcNetstat(f *testing.F) {
 	})
 }
 
+func FuzzWaitingRows(f *testing.F) {
+	seed(f, "waiting/*.txt")
+	f.Fuzz(func(t *testing.T, text string) {
+		w, errs := WaitingRows(text)
+		checkErrors(t, text, errs)
+		if len(w.Connections) > strings.Count(text, "\n")+1 || w.Omitted < 0 {
+			t.Fatalf("%d connections, %d omitted", len(w.Connections), w.Omitted)
+		}
+		for _, c := range w.Connections {
+			if c.Waited.Or(0) < 0 || !c.Waited.IsKnown() && c.Waited.Reason() == "" || c.Peer == "" || c.Local == "" || c.State == "" {
+				t.Errorf("%+v", c)
+			}
+			for _, r := range c.Peer + c.ID {
+				if !unicode.IsPrint(r) {
+					t.Errorf("%q is told of %q", c.Peer+c.ID, text)
+				}
+			}
+		}
+	})
+}
+
 func FuzzThreads(f *testing.F) {
 	seed(f, "threads/*.txt")
 	f.Fuzz(func(t *testing.T, text string) {
-		threads, errs := Threads(text)
+		p, errs := Process(text)
 		checkErrors(t, text, errs)
+		for _, v := range []model.Value[int64]{p.Start, p.Ticks, p.CPUsAllowed, p.OpenFDs, p.MaxFDs} {
+			if v.Or(0) < 0 || !v.IsKnown() && v.Reason() == "" {
+				t.Errorf("%+v", p)
+			}
+		}
 		seen := map[int]bool{}
-		for _, th := range threads {
+		for _, th := range p.Threads {
 			if th.TID <= 0 || seen[th.TID] {
 				t.Errorf("thread %d (seen %v)", th.TID, seen[th.TID])
 			}
 			seen[th.TID] = true
-			if th.UserTicks.Or(0) < 0 || th.RunNS.Or(0) < 0 || !utf8.ValidString(th.Comm) {
+			if th.Ticks.Or(0) < 0 || th.RunNS.Or(0) < 0 || !utf8.ValidString(th.Name) {
 				t.Errorf("%+v", th)
 			}
-			if th.State == "" && (th.UserTicks.IsKnown() || th.UserTicks.Reason() == "") {
+			if th.State == "" && (th.Ticks.IsKnown() || th.Ticks.Reason() == "") {
 				t.Errorf("figures without stat: %+v", th)
 			}
 		}
@@ -258,9 +284,15 @@ func FuzzThreadNameRoundTrip(f *testing.F) {
 		if len(name) > maxComm || !utf8.ValidString(name) || strings.Contains(name, "\x00") {
 			t.Skip()
 		}
-		threads, errs := Threads("stat 17 (" + name + ")" + statRest + "\nschedstat 17 1 2 3\nwchan 18 ep_poll\n")
-		if len(errs) > 0 || len(threads) != 2 || threads[0].Comm != name || threads[0].Slices.Or(0) != 3 || threads[1].TID != 18 {
-			t.Errorf("%q: %+v %v", name, threads, errs)
+		stat := "17 (" + name + ")" + statRest
+		for _, text := range []string{
+			"stat " + stat + "\nschedstat 17 1 2 3\nwchan 18 ep_poll\n",
+			"17/stat:" + strings.ReplaceAll(stat, "\n", "\n17/stat:") + "\n17/schedstat:1 2 3\n18/wchan:ep_poll\n",
+		} {
+			p, errs := Process(text)
+			if th := p.Threads; len(errs) > 0 || len(th) != 2 || th[0].Name != name || th[0].WaitNS.Or(0) != 2 || th[1].TID != 18 {
+				t.Errorf("%q: %+v %v", name, th, errs)
+			}
 		}
 	})
 }

@@ -7,66 +7,104 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
-// Why a figure of a thread is unknown.
+// Why a figure of a process or thread is unknown.
 const (
 	noStat      = "stat of the thread was not read"
+	noProcess   = "stat of the process was not read"
 	noSchedstat = "schedstat of the thread was not read"
+	noSchedinfo = "schedstat reads 0 0 0: this kernel does not keep it"
 	noWchan     = "wchan of the thread was not read"
-	zeroWchan   = "wchan reads 0: the thread runs, or the probe has another uid or gid than the target"
+	zeroWchan   = "wchan reads 0: the thread runs, or the probe has another user or group than the target"
+	awake       = "it did not sleep in the kernel when it was read"
+	noCPUs      = "Cpus_allowed_list of the target was not read"
+	noLimit     = "the target's limit of open files was not read"
+	noFDs       = "the target's descriptors were not counted"
+	hiddenFDs   = "only the target's own user and group may count its descriptors, and the probe has others"
+	unlimited   = "unlimited"
 )
 
-// maxThreads bounds the threads of one frame.
-const maxThreads = 8192
+const (
+	// maxThreads bounds the threads of one frame; the sampler prints 100.
+	maxThreads = 8192
+	// maxCPUs bounds the numbers in a list of CPUs (NR_CPUS is 8192 at most).
+	maxCPUs = 1 << 16
+)
 
-// Thread is one reading of a thread of the target.
-type Thread struct {
-	TID int
-	// Comm is the name the thread gave itself, up to 15 bytes of anything.
-	Comm string
-	// State is the kernel's letter: R runs or could, S sleeps, D waits for a
-	// device, T is stopped. Empty when stat was not read.
-	State string
-	// UserTicks and SystemTicks are CPU time in ticks of 1/100 s since the thread
-	// began.
-	UserTicks, SystemTicks model.Value[int64]
-	// RunNS is the time on a CPU in nanoseconds, WaitNS the time it could run but
-	// did not get one (throttling by the CPU limit included), Slices how often it
-	// got one.
-	RunNS, WaitNS, Slices model.Value[int64]
-	// Wchan is the kernel function in which it sleeps: inet_csk_accept, ep_poll.
-	// "0" is unknown: it is also what a reader without permission gets.
-	Wchan model.Value[string]
-}
-
-// Threads reads the section "threads" of a frame: for each thread the files
-// stat, schedstat and wchan of /proc/PID/task/TID, each behind a word that says
-// which (stat tells the thread itself):
+// Process reads the section "threads" of a frame: files of the target's /proc as
+// grep -H prints them from within its folder task, each line behind the file's
+// name, and some words of the sampler before them.
 //
-//	stat 17 (proxy) S 1 17 …
-//	schedstat 17 3985060 12345 17
-//	wchan 17 ep_poll
+//	uptime 83421.17                   the clock when it was read
+//	cpus 0-3,8                        Cpus_allowed_list of its status
+//	maxfds 1024                       the soft limit "Max open files"
+//	fds 61                            entries of its fd; "-" when that may not be read
+//	more 20                           threads that are left out
+//	../stat:17 (proxy) S 1 17 …       the process; up to starttime is enough
+//	17/stat:17 (proxy) S 1 17 …       a thread
+//	17/schedstat:3985060 12345 17
+//	17/wchan:ep_poll
+//	gone                              instead of all: the target is not there
 //
-// A line without content is a file that vanished with its thread.
-func Threads(text string) ([]Thread, []error) {
-	t := threadReader{problems: problems{what: "threads"}, at: map[int]int{}}
+// A name may hold newlines; each of its lines then has the file's name before
+// it. A file without content vanished with its thread. Lines "stat 17 (proxy) …",
+// "schedstat 17 …" and "wchan 17 …" are taken as well.
+func Process(text string) (model.ProcessReading, []error) {
+	t := processReader{problems: problems{what: "threads"}, at: map[int]int{}}
+	no := model.Unknown[int64]
+	t.p = model.ProcessReading{
+		Uptime: model.Unknown[float64]("the sampler could not read /proc/uptime"),
+		Start:  no(noProcess), Ticks: no(noProcess),
+		CPUsAllowed: no(noCPUs), OpenFDs: no(noFDs), MaxFDs: no(noLimit),
+	}
 	for line := 1; text != ""; {
 		record, rest, lines := cutRecord(text)
 		t.record(record, line)
 		line += lines
 		text = rest
 	}
-	return t.threads, t.errors()
+	t.settleWchan()
+	return t.p, t.errors()
 }
 
-type threadReader struct {
+type processReader struct {
 	problems
-	threads []Thread
-	at      map[int]int
+	p  model.ProcessReading
+	at map[int]int // thread id to its place in p.Threads
 }
 
-// cutRecord splits off the first line; the name in a stat line may hold
-// newlines, which the kernel does not escape.
+// file takes "17/stat:17 (proxy) S" apart.
+func file(line string) (dir, name, content string, ok bool) {
+	slash := strings.IndexByte(line, '/')
+	if slash < 0 || slash > 20 {
+		return "", "", "", false
+	}
+	dir = line[:slash]
+	if dir != ".." && !isDigits(dir) {
+		return "", "", "", false
+	}
+	name, content, ok = strings.Cut(line[slash+1:], ":")
+	return dir, name, content, ok
+}
+
+// cutRecord splits off the first line, or as many as belong together because of
+// newlines in a name, which the kernel does not escape.
 func cutRecord(text string) (record, rest string, lines int) {
+	record, rest, _ = strings.Cut(text, "\n")
+	lines = 1
+	if dir, name, _, ok := file(record); ok && name == "stat" {
+		// A name has 15 bytes, so that it has no more than 16 lines.
+		for prefix := dir + "/stat:"; strings.HasPrefix(rest, prefix) && lines <= maxComm+1; lines++ {
+			var line string
+			line, rest, _ = strings.Cut(rest, "\n")
+			record += "\n" + line[len(prefix):]
+		}
+		return record, rest, lines
+	}
+	return cutBareStat(text)
+}
+
+// cutBareStat is for a stat whose lines have no file's name before them.
+func cutBareStat(text string) (record, rest string, lines int) {
 	end := strings.IndexByte(text, '\n')
 	if end < 0 {
 		return text, "", 1
@@ -105,41 +143,59 @@ func stateFollows(text string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-func (t *threadReader) record(record string, line int) {
+func (t *processReader) record(record string, line int) {
+	if dir, name, content, ok := file(record); ok {
+		t.file(dir, name, content, record, line)
+		return
+	}
 	kind, rest := cutField(record)
-	if kind == "" {
+	switch kind {
+	case "":
+	case "stat":
+		t.stat(rest, false, record, line)
+	case "schedstat", "wchan":
+		dir, content := cutField(rest)
+		t.file(dir, kind, content, record, line)
+	default:
+		t.word(kind, strings.TrimSpace(rest), record, line)
+	}
+}
+
+// file reads one file of the process ("..") or of a thread.
+func (t *processReader) file(dir, name, content, record string, line int) {
+	if name == "stat" {
+		t.stat(content, dir == "..", record, line)
 		return
 	}
-	if kind == "stat" {
-		t.stat(rest, record, line)
-		return
-	}
-	if kind != "schedstat" && kind != "wchan" {
-		t.add(line, record, "not a line of stat, schedstat or wchan")
-		return
-	}
-	field, rest := cutField(rest)
-	tid, err := strconv.Atoi(field)
+	tid, err := strconv.Atoi(dir)
 	if err != nil || tid <= 0 {
 		t.add(line, record, "thread id is not a number")
 		return
 	}
-	content := strings.TrimSpace(rest)
+	content = strings.TrimSpace(content)
 	if content == "" {
 		return
 	}
 	th := t.thread(tid)
-	if th == nil {
+	switch {
+	case th == nil:
 		t.add(line, record, "too many threads")
-		return
-	}
-	if kind == "wchan" {
+	case name == "wchan":
 		th.Wchan = model.Unknown[string](zeroWchan)
 		if content != "0" {
 			th.Wchan = model.Known(valid(content[:min(len(content), 64)]))
 		}
-		return
+	case name == "schedstat":
+		if !schedstat(th, content) {
+			t.add(line, record, "schedstat is not three numbers")
+		}
+	default:
+		t.add(line, record, "not a line of stat, schedstat or wchan")
 	}
+}
+
+// schedstat reads "ns on a CPU, ns waiting for one, slices".
+func schedstat(th *model.ThreadReading, content string) bool {
 	run, content := cutField(content)
 	wait, content := cutField(content)
 	slices, _ := cutField(content)
@@ -147,15 +203,90 @@ func (t *threadReader) record(record string, line int) {
 	w, ok2 := count(wait)
 	s, ok3 := count(slices)
 	if !ok1 || !ok2 || !ok3 {
-		t.add(line, record, "schedstat is not three numbers")
-		return
+		return false
 	}
-	th.RunNS, th.WaitNS, th.Slices = model.Known(r), model.Known(w), model.Known(s)
+	th.RunNS, th.WaitNS = model.Known(r), model.Known(w)
+	if r == 0 && w == 0 && s == 0 { // a thread that is there has run
+		th.RunNS, th.WaitNS = model.Unknown[int64](noSchedinfo), model.Unknown[int64](noSchedinfo)
+	}
+	return true
 }
 
-// stat reads "17 (proxy) S 1 17 …". utime and stime are fields 14 and 15 of the
-// whole, the letter of the state is the third.
-func (t *threadReader) stat(content, record string, line int) {
+// word reads what the sampler says itself.
+func (t *processReader) word(kind, rest, record string, line int) {
+	n, isCount := count(rest)
+	problem := ""
+	switch kind {
+	case "gone":
+		t.p.Gone = true
+	case "uptime":
+		s, err := strconv.ParseFloat(rest, 64)
+		if err != nil || s < 0 || s >= 1e12 {
+			problem = "uptime is not a number of seconds"
+			break
+		}
+		t.p.Uptime = model.Known(s)
+	case "cpus":
+		cpus, ok := cpuList(rest)
+		if !ok {
+			problem = "not a list of CPUs"
+			break
+		}
+		t.p.CPUsAllowed = model.Known(cpus)
+	case "maxfds":
+		switch {
+		case rest == unlimited:
+			t.p.MaxFDs = model.Unknown[int64](unlimited)
+		case !isCount:
+			problem = "maxfds is not a number"
+		default:
+			t.p.MaxFDs = model.Known(n)
+		}
+	case "fds":
+		switch {
+		case rest == "-":
+			t.p.OpenFDs = model.Unknown[int64](hiddenFDs)
+		case !isCount:
+			problem = "fds is not a number"
+		default:
+			t.p.OpenFDs = model.Known(n)
+		}
+	case "more":
+		if !isCount || n > 1<<31-1 {
+			problem = "more is not a number"
+			break
+		}
+		t.p.Omitted = int(n)
+	default:
+		problem = "not a line of stat, schedstat or wchan"
+	}
+	if problem != "" {
+		t.add(line, record, problem)
+	}
+}
+
+// cpuList counts the CPUs of "0-3,8".
+func cpuList(text string) (n int64, ok bool) {
+	for text != "" {
+		var item string
+		item, text, _ = strings.Cut(text, ",")
+		low, high, isRange := strings.Cut(item, "-")
+		from, ok1 := count(low)
+		to, ok2 := from, true
+		if isRange {
+			to, ok2 = count(high)
+		}
+		if !ok1 || !ok2 || to < from || to >= maxCPUs {
+			return 0, false
+		}
+		n += to - from + 1
+	}
+	return n, n > 0
+}
+
+// stat reads "17 (proxy) S 1 17 …". The state is the third field of the whole,
+// utime and stime are 14 and 15, starttime is 22.
+func (t *processReader) stat(content string, whole bool, record string, line int) {
 	if strings.TrimSpace(content) == "" {
 		return
 	}
@@ -183,15 +314,19 @@ func (t *threadReader) stat(content, record string, line int) {
 		t.add(line, record, "state is not a letter")
 		return
 	}
-	for range 10 { // ppid to cmajflt
-		_, rest = cutField(rest)
-	}
-	user, rest := cutField(rest)
-	system, _ := cutField(rest)
+	user, system, started := statFields(rest)
 	u, ok1 := count(user)
 	s, ok2 := count(system)
-	if !ok1 || !ok2 {
+	if !ok1 || !ok2 || u > 1<<53 || s > 1<<53 { // 2.8 million years
 		t.add(line, record, "utime and stime are not numbers")
+		return
+	}
+	ticks, start := model.Known(u+s), model.Unknown[int64]("stat ends before the time of the start")
+	if n, ok := count(started); ok {
+		start = model.Known(n)
+	}
+	if whole {
+		t.p.PID, t.p.Name, t.p.Ticks, t.p.Start = tid, valid(comm), ticks, start
 		return
 	}
 	th := t.thread(tid)
@@ -199,26 +334,53 @@ func (t *threadReader) stat(content, record string, line int) {
 		t.add(line, record, "too many threads")
 		return
 	}
-	th.Comm, th.State = valid(comm), strings.Clone(state)
-	th.UserTicks, th.SystemTicks = model.Known(u), model.Known(s)
+	th.Name, th.State, th.Ticks, th.Start = valid(comm), strings.Clone(state), ticks, start
+}
+
+// statFields picks three of the fields that follow the state.
+func statFields(rest string) (user, system, started string) {
+	var f string
+	for i := 4; i <= 22; i++ {
+		f, rest = cutField(rest)
+		switch i {
+		case 14:
+			user = f
+		case 15:
+			system = f
+		}
+	}
+	return user, system, f
 }
 
 // thread gives the thread of that id, a new one with everything unknown when it
 // was not seen before; nil beyond the bound.
-func (t *threadReader) thread(tid int) *Thread {
+func (t *processReader) thread(tid int) *model.ThreadReading {
 	i, ok := t.at[tid]
 	if !ok {
-		if len(t.threads) >= maxThreads {
+		if len(t.p.Threads) >= maxThreads {
 			return nil
 		}
-		i = len(t.threads)
+		i = len(t.p.Threads)
 		t.at[tid] = i
-		t.threads = append(t.threads, Thread{
-			TID:       tid,
-			UserTicks: model.Unknown[int64](noStat), SystemTicks: model.Unknown[int64](noStat),
-			RunNS: model.Unknown[int64](noSchedstat), WaitNS: model.Unknown[int64](noSchedstat),
-			Slices: model.Unknown[int64](noSchedstat), Wchan: model.Unknown[string](noWchan),
+		no := model.Unknown[int64]
+		t.p.Threads = append(t.p.Threads, model.ThreadReading{
+			TID: tid, Start: no(noStat), Ticks: no(noStat), RunNS: no(noSchedstat), WaitNS: no(noSchedstat),
+			Wchan: model.Unknown[string](noWchan),
 		})
 	}
-	return &t.threads[i]
+	return &t.p.Threads[i]
+}
+
+// settleWchan: who may see where one thread sleeps may see it of all. A "0" then
+// means what it says.
+func (t *processReader) settleWchan() {
+	may := false
+	for _, th := range t.p.Threads {
+		may = may || th.Wchan.IsKnown()
+	}
+	for i := range t.p.Threads {
+		if w := &t.p.Threads[i].Wchan; may && w.Reason() == zeroWchan {
+			*w = model.Unknown[string](awake)
+		}
+	}
 }

@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
-func showThreads(threads []Thread, errs []error) string {
+func showProcess(p model.ProcessReading, errs []error) string {
 	var b strings.Builder
-	for _, th := range threads {
-		fmt.Fprintf(&b, "%d %q %q\n\tuser %s system %s\n\trun %s wait %s slices %s\n\twchan %s\n",
-			th.TID, th.Comm, th.State, show(th.UserTicks), show(th.SystemTicks),
-			show(th.RunNS), show(th.WaitNS), show(th.Slices), show(th.Wchan))
+	fmt.Fprintf(&b, "process %d %q of %q gone %v\n\tuptime %s start %s ticks %s\n\tcpus %s fds %s of %s, %d threads left out\n",
+		p.PID, p.Name, p.Container, p.Gone, show(p.Uptime), show(p.Start), show(p.Ticks),
+		show(p.CPUsAllowed), show(p.OpenFDs), show(p.MaxFDs), p.Omitted)
+	for _, th := range p.Threads {
+		fmt.Fprintf(&b, "%d %q %q\n\tstart %s ticks %s\n\trun %s wait %s\n\twchan %s\n",
+			th.TID, th.Name, th.State, show(th.Start), show(th.Ticks), show(th.RunNS), show(th.WaitNS), show(th.Wchan))
 	}
 	return b.String() + showErrors(errs)
 }
@@ -19,8 +23,8 @@ func showThreads(threads []Thread, errs []error) string {
 // Threads whose names hold newlines, parentheses and whole lines of stat.
 func TestThreadsRecorded(t *testing.T) {
 	recorded(t, "threads/*.txt", func(t *testing.T, file, text string) {
-		threads, errs := Threads(text)
-		golden(t, strings.TrimSuffix(file, "txt")+"golden", showThreads(threads, errs))
+		p, errs := Process(text)
+		golden(t, strings.TrimSuffix(file, "txt")+"golden", showProcess(p, errs))
 	})
 }
 
@@ -28,47 +32,129 @@ const statRest = " S 1 17 17 0 -1 4194368 1 2 3 4 13 4 10 25 20 0 1 0 204302"
 
 func TestThreadsNames(t *testing.T) {
 	for _, name := range []string{
-		"proxy", "", "a b", "a) S 1 2 (b", "((((", "))))", ")", "\n", "\nstat 9 (x) R 1",
-		"\nwchan 9 x\n", "\nschedstat 9 1", "x\n\n\n", "tokio-runtime-w", "ä) S 1",
+		"proxy", "", "a b", "a) S 1 2 (b", "((((", "))))", ")", "\n", "\nstat 9 (x) R 1", "\n9/stat:9 (x) R", "a\n17/stat:17 (",
+		"\nwchan 9 x\n", "\nschedstat 9 1", "x\n\n\n", "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", "\ngone", "a\r\nb", "tokio-runtime-w", "ä) S 1",
 	} {
-		threads, errs := Threads("stat 17 (" + name + ")" + statRest + "\nwchan 17 ep_poll\n")
-		wantErrors(t, errs)
-		if len(threads) != 1 || threads[0].TID != 17 || threads[0].Comm != name || threads[0].State != "S" ||
-			threads[0].UserTicks.Or(-1) != 13 || threads[0].SystemTicks.Or(-1) != 4 || threads[0].Wchan.Or("") != "ep_poll" {
-			t.Errorf("%q: %s", name, showThreads(threads, errs))
+		stat := "17 (" + name + ")" + statRest
+		for form, text := range map[string]string{
+			"of a shell": "stat " + stat + "\nwchan 17 ep_poll\n",
+			"of grep":    "17/stat:" + strings.ReplaceAll(stat, "\n", "\n17/stat:") + "\n17/wchan:ep_poll\n",
+		} {
+			p, errs := Process(text)
+			wantErrors(t, errs)
+			if len(p.Threads) != 1 || p.Gone {
+				t.Fatalf("%q in the form %s: %s", name, form, showProcess(p, errs))
+			}
+			if th := p.Threads[0]; th.TID != 17 || th.Name != name || th.State != "S" || th.Ticks.Or(-1) != 17 || th.Start.Or(-1) != 204302 || th.Wchan.Or("") != "ep_poll" {
+				t.Errorf("%q in the form %s: %s", name, form, showProcess(p, errs))
+			}
 		}
 	}
 }
 
 // A thread of the kernel may have a longer name; it holds no newline.
 func TestThreadsLongName(t *testing.T) {
-	threads, errs := Threads("stat 17 (kworker/u4:1-events_unbound)" + statRest + "\n")
+	p, errs := Process("stat 17 (kworker/u4:1-events_unbound)" + statRest + "\n")
 	wantErrors(t, errs)
-	if len(threads) != 1 || threads[0].Comm != "kworker/u4:1-events_unbound" {
-		t.Error(showThreads(threads, errs))
+	if len(p.Threads) != 1 || p.Threads[0].Name != "kworker/u4:1-events_unbound" {
+		t.Error(showProcess(p, errs))
 	}
 }
 
 // wchan "0" is also what a reader without permission gets: unknown.
 func TestThreadsWchanZeroIsUnknown(t *testing.T) {
-	threads, errs := Threads("wchan 1 0\nwchan 2 futex_wait_queue\n")
+	p, errs := Process("wchan 1 0\nwchan 2 futex_wait_queue\n")
 	wantErrors(t, errs)
-	if len(threads) != 2 || threads[0].Wchan.IsKnown() || threads[1].Wchan.Or("") != "futex_wait_queue" {
-		t.Error(showThreads(threads, errs))
+	if len(p.Threads) != 2 || p.Threads[0].Wchan.IsKnown() || p.Threads[1].Wchan.Or("") != "futex_wait_queue" {
+		t.Error(showProcess(p, errs))
+	}
+}
+
+// Who may see where one thread sleeps may see it of all: then a 0 is no matter of
+// permission.
+func TestThreadsWchanZeroBesideOthers(t *testing.T) {
+	p, _ := Process("1/wchan:0\n2/wchan:futex_wait_queue\n")
+	if got := p.Threads[0].Wchan.Reason(); got != awake {
+		t.Errorf("%q", got)
+	}
+	p, _ = Process("1/wchan:0\n2/wchan:0\n")
+	if got := p.Threads[0].Wchan.Reason(); got != zeroWchan {
+		t.Errorf("%q", got)
+	}
+}
+
+// A kernel without schedstat prints zeros: that is not a thread that never ran.
+func TestThreadsSchedstatZeroIsUnknown(t *testing.T) {
+	p, errs := Process("1/schedstat:0 0 0\n2/schedstat:5 0 1\n")
+	wantErrors(t, errs)
+	if p.Threads[0].RunNS.IsKnown() || p.Threads[0].WaitNS.IsKnown() || p.Threads[1].WaitNS != model.Known[int64](0) {
+		t.Error(showProcess(p, errs))
+	}
+}
+
+// What the sampler says of the process itself.
+func TestProcessWords(t *testing.T) {
+	p, errs := Process("uptime 83421.17\ncpus 0-3,8\nmaxfds 1024\nfds 61\nmore 20\n../stat:17 (my server)" + statRest + "\n")
+	wantErrors(t, errs)
+	want := `process 17 "my server" of "" gone false
+	uptime 83421.17 start 204302 ticks 17
+	cpus 5 fds 61 of 1024, 20 threads left out
+`
+	if got := showProcess(p, nil); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	p, errs = Process("fds -\nmaxfds unlimited\n")
+	wantErrors(t, errs)
+	if p.OpenFDs.Reason() != hiddenFDs || p.MaxFDs.Reason() != "unlimited" || p.CPUsAllowed.IsKnown() || p.Uptime.IsKnown() || p.Ticks.IsKnown() {
+		t.Error(showProcess(p, nil))
+	}
+	if p, errs = Process("gone\n"); !p.Gone || len(errs) > 0 {
+		t.Error(showProcess(p, errs))
+	}
+}
+
+func TestProcessWordsMalformed(t *testing.T) {
+	p, errs := Process("uptime x\ncpus 3-1\ncpus 0-99999999999\ncpus\nmaxfds -1\nfds 0x1\nmore -2\nmore 99999999999\n../wchan:ep_poll\n17/limits:x\n")
+	wantErrors(t, errs,
+		`threads line 1: uptime is not a number of seconds: "uptime x"`,
+		`threads line 2: not a list of CPUs: "cpus 3-1"`,
+		`threads line 3: not a list of CPUs: "cpus 0-99999999999"`,
+		`threads line 4: not a list of CPUs: "cpus"`,
+		`threads line 5: maxfds is not a number: "maxfds -1"`,
+		`threads line 6: fds is not a number: "fds 0x1"`,
+		`threads line 7: more is not a number: "more -2"`,
+		`threads line 8: more is not a number: "more 99999999999"`,
+		`threads line 9: thread id is not a number: "../wchan:ep_poll"`,
+		`threads line 10: not a line of stat, schedstat or wchan: "17/limits:x"`)
+	if p.Uptime.IsKnown() || p.CPUsAllowed.IsKnown() || p.MaxFDs.IsKnown() || p.OpenFDs.IsKnown() || p.Omitted != 0 {
+		t.Error(showProcess(p, nil))
+	}
+}
+
+func TestCPUList(t *testing.T) {
+	for text, want := range map[string]int64{"0": 1, "0-1": 2, "0-3,8,10-11": 7, "63": 1} {
+		if n, ok := cpuList(text); !ok || n != want {
+			t.Errorf("%s: %d %v, want %d", text, n, ok, want)
+		}
+	}
+	for _, text := range []string{"", ",", "0-", "-1", "a", "1-0", "0-65536", "0 1"} {
+		if n, ok := cpuList(text); ok {
+			t.Errorf("%q: %d", text, n)
+		}
 	}
 }
 
 // A file that vanished with its thread is no error and no zero.
 func TestThreadsVanishedFiles(t *testing.T) {
-	threads, errs := Threads("stat \nstat\nschedstat 17\nwchan 17 \n\nschedstat 18 5 6 7\n")
+	p, errs := Process("stat \nstat\nschedstat 17\nwchan 17 \n\nschedstat 18 5 6 7\n")
 	wantErrors(t, errs)
-	if len(threads) != 1 || threads[0].TID != 18 || threads[0].UserTicks.IsKnown() || threads[0].RunNS.Or(0) != 5 {
-		t.Error(showThreads(threads, errs))
+	if len(p.Threads) != 1 || p.Threads[0].TID != 18 || p.Threads[0].Ticks.IsKnown() || p.Threads[0].RunNS.Or(0) != 5 {
+		t.Error(showProcess(p, errs))
 	}
 }
 
 func TestThreadsMalformed(t *testing.T) {
-	threads, errs := Threads(strings.Join([]string{
+	p, errs := Process(strings.Join([]string{
 		"schedstat 18 5 6 7",
 		"schedstat 18 5 6",
 		"schedstat x 5 6 7",
@@ -89,8 +175,8 @@ func TestThreadsMalformed(t *testing.T) {
 		`threads line 7: state is not a letter: "stat 19 (a) SS 1"`,
 		`threads line 8: utime and stime are not numbers: "stat 19 (a) S 1 2 3"`,
 		`threads line 9: not a line of stat, schedstat or wchan: "stack 19"`)
-	if len(threads) != 2 || threads[0].Slices.Or(0) != 7 || threads[1].TID != 20 {
-		t.Error(showThreads(threads, errs))
+	if len(p.Threads) != 2 || p.Threads[0].WaitNS.Or(0) != 6 || p.Threads[1].TID != 20 {
+		t.Error(showProcess(p, errs))
 	}
 }
 
@@ -99,8 +185,8 @@ func TestThreadsAreBounded(t *testing.T) {
 	for i := range maxThreads + 5 {
 		fmt.Fprintf(&b, "wchan %d ep_poll\n", i+1)
 	}
-	threads, errs := Threads(b.String())
-	if len(threads) != maxThreads || len(errs) != 5 {
-		t.Errorf("%d threads, %d errors", len(threads), len(errs))
+	p, errs := Process(b.String())
+	if len(p.Threads) != maxThreads || len(errs) != 5 {
+		t.Errorf("%d threads, %d errors", len(p.Threads), len(errs))
 	}
 }
