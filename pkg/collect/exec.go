@@ -120,7 +120,7 @@ type execFollower struct {
 func (f *execFollower) name() string { return f.pod.Namespace + "/" + f.pod.Name }
 
 var (
-	errSilent    = errors.New("no frame came")
+	errNoFrame    = errors.New("no frame came")
 	errWithoutSS = errors.New("there is no ss")
 )
 
@@ -149,7 +149,7 @@ func (f *execFollower) round(ctx context.Context) error {
 				if shell == "" {
 					shell = c
 				}
-			case errors.Is(err, errSilent) && f.way == (way{}):
+			case errors.Is(err, errNoFrame) && f.way == (way{}):
 				tried[c], waiting = append(tried[c], program+" printed nothing"), true
 			case ctx.Err() != nil, f.way != (way{}), !answered(err):
 				return err
@@ -265,7 +265,7 @@ func (f *execFollower) followShell(ctx context.Context, w way, pickier bool) err
 	case outer.Err() != nil:
 		return outer.Err()
 	case given:
-		return errSilent
+		return errNoFrame
 	case delivered && err == nil:
 		return io.EOF // it ended in good order, with its container
 	case err == nil:

@@ -155,7 +155,7 @@ func passing(err error) bool {
 	}
 	var network net.Error
 	var errno syscall.Errno
-	return errors.As(err, &network) || errors.As(err, &errno) || errors.Is(err, errSilent) ||
+	return errors.As(err, &network) || errors.As(err, &errno) || errors.Is(err, errNoFrame) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 

@@ -119,6 +119,11 @@ func (g *Getter) get(ctx context.Context, path string) (Response, error) {
 		return Response{}, unwrapURL(err)
 	}
 	defer resp.Body.Close()
+	return readResponse(resp)
+}
+
+// readResponse reads an answer whole, as far as that is reasonable.
+func readResponse(resp *http.Response) (Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return Response{}, fmt.Errorf("reading the answer: %w", err)

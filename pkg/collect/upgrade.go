@@ -155,11 +155,20 @@ func statusOf(resp *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("%s, and reading the answer: %w", resp.Status, err)
 	}
+	if status := decodeStatus(body); status != nil {
+		return status
+	}
+	return fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body)))
+}
+
+// decodeStatus is the API server's Status object in an answer; nil when it is
+// none.
+func decodeStatus(body []byte) *apierrors.StatusError {
 	decoder := serializer.NewCodecFactory(scheme.Scheme).UniversalDeserializer()
 	if obj, _, err := decoder.Decode(body, nil, nil); err == nil {
 		if status, ok := obj.(*metav1.Status); ok {
 			return &apierrors.StatusError{ErrStatus: *status}
 		}
 	}
-	return fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body)))
+	return nil
 }
