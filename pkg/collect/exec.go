@@ -120,7 +120,7 @@ type execFollower struct {
 func (f *execFollower) name() string { return f.pod.Namespace + "/" + f.pod.Name }
 
 var (
-	errNoFrame    = errors.New("no frame came")
+	errNoFrame   = errors.New("no frame came")
 	errWithoutSS = errors.New("there is no ss")
 )
 
