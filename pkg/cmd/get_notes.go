@@ -97,16 +97,29 @@ func (o *getOptions) noteOn(notes *podNotes, p model.Pod) (failed bool) {
 		return true
 	case c.Stage == model.StageFailed && c.Via == model.ViaMetrics:
 		notes.add(p, "queues are unknown, only the proxy's own figures are shown: %s", c.Message)
+		noteMetrics(notes, p)
 	case c.Stage == model.StageFailed || c.Stage == model.StageGone || c.Stage == model.StageEnded:
 		notes.add(p, "%s", c.Message)
 		return true
 	case c.Stage != model.StageOK && c.Stage != model.StageStale:
 		notes.add(p, "no figures within %s (%s) %s", o.timeout, c.Stage, c.Message)
 		return true
-	case c.Metrics != "":
-		notes.add(p, "workers and busy ratio are unknown: %s", c.Metrics)
+	default:
+		noteMetrics(notes, p)
 	}
 	return false
+}
+
+// noteMetrics says why the proxy's metrics are missing. Its workers may be known
+// without them, from its log.
+func noteMetrics(notes *podNotes, p model.Pod) {
+	switch {
+	case p.Collection.Metrics == "":
+	case p.Runtime.Workers.IsKnown():
+		notes.add(p, "the busy ratio is unknown: %s", p.Collection.Metrics)
+	default:
+		notes.add(p, "workers and busy ratio are unknown: %s", p.Collection.Metrics)
+	}
 }
 
 // teller says what comes up while get goes on watching, each thing once.

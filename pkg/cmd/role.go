@@ -121,7 +121,12 @@ func missingRight(err error) (model.Right, bool) {
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) {
 		return model.Right{}, false
 	}
-	m := refusal.FindStringSubmatch(status.Status().Message)
+	return rightInWords(status.Status().Message)
+}
+
+// rightInWords is the right that a text of an authorizer names.
+func rightInWords(text string) (model.Right, bool) {
+	m := refusal.FindStringSubmatch(text)
 	if m == nil {
 		return model.Right{}, false
 	}
@@ -132,9 +137,15 @@ func missingRight(err error) (model.Right, bool) {
 	return r, true
 }
 
-// missingRights collects those of all pods.
+// missingRights collects those of all pods, and of the watch of pods, whose
+// refusal is a note on the run.
 func missingRights(s model.Snapshot) []model.Right {
 	var all []model.Right
+	for _, note := range s.Notes {
+		if r, ok := rightInWords(note); ok && !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
 	for _, p := range s.Pods {
 		for _, r := range p.Collection.Rights {
 			if !slices.Contains(all, r) {

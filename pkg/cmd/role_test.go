@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +67,21 @@ func TestMissingRight(t *testing.T) {
 	}
 	if _, ok := missingRight(errors.New(`cannot list resource "pods"`)); ok {
 		t.Error("an error that is no refusal was taken for one")
+	}
+}
+
+// A watch that is refused is a note on the run, not on a pod.
+func TestMissingRightsInNotes(t *testing.T) {
+	right := model.Right{Verb: "patch", Resource: "pods/ephemeralcontainers", Namespace: "shop"}
+	got := missingRights(model.Snapshot{
+		Notes: []string{
+			`watching pods: pods is forbidden: User "jo" cannot watch resource "pods" in API group "" in the namespace "shop"`,
+			"left out, without a proxy: 1 pod",
+		},
+		Pods: []model.Pod{{Collection: model.Collection{Rights: []model.Right{right}}}, {Collection: model.Collection{Rights: []model.Right{right}}}},
+	})
+	want := []model.Right{{Verb: "watch", Resource: "pods", Namespace: "shop"}, right}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

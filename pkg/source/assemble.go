@@ -59,8 +59,12 @@ func (f *follower) collection(now time.Time) model.Collection {
 		c.Stage, c.Message = model.StagePulling, f.pulling
 	}
 	for _, r := range []*model.Right{f.right, f.problemRight} {
-		if r != nil {
-			c.Rights = append(c.Rights, *r)
+		if r == nil {
+			continue
+		}
+		// A port-forward that was refused may lack either of two verbs.
+		for verb := range strings.SplitSeq(r.Verb, " and ") {
+			c.Rights = append(c.Rights, model.Right{Verb: verb, Resource: r.Resource, Namespace: r.Namespace})
 		}
 	}
 	limit := f.opt.StartLimit
