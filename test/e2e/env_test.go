@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ import (
 type env struct {
 	*testing.T
 	ns string
+	// kubeconfig is another user's than the administrator's; empty is his.
+	kubeconfig string
 }
 
 // newEnv makes a namespace with the given labels, which goes with the test.
@@ -179,7 +182,8 @@ func (e *env) backlog(args ...string) result {
 
 // command is the program, not yet started.
 func (e *env) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, cluster.binary, append(args, "--kubeconfig", cluster.kubeconfig, "-n", e.ns)...)
+	kubeconfig := cmp.Or(e.kubeconfig, cluster.kubeconfig)
+	c := exec.CommandContext(ctx, cluster.binary, append(args, "--kubeconfig", kubeconfig, "-n", e.ns)...)
 	c.Env = append(os.Environ(), "KUBECTL_BACKLOG_IMAGE="+toolsImage)
 	return c
 }
