@@ -54,7 +54,11 @@ func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams
 		o.Pods.Stop()
 		return nil, err
 	}
-	return source.NewCluster(o), nil
+	src := source.NewCluster(o)
+	if p, ok := o.Prober.(*collect.Prober); ok {
+		p.Retrying = src.Retrying
+	}
+	return src, nil
 }
 
 // meshedPorts says of pods that were asked for by address and port where the

@@ -28,7 +28,7 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 
 // NewRoot builds the command tree.
 func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command {
-	flags := genericclioptions.NewConfigFlags(true)
+	flags := genericclioptions.NewConfigFlags(true).WithWrapConfigFn(noticeDeadConnections)
 	root := &cobra.Command{
 		Use:           "kubectl-backlog",
 		Short:         "Show where connections queue inside pods",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,8 +84,9 @@ func columns() []column {
 		{name: "Config", description: "ok, or the settings whose value in force is not the one asked for", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
 			return Config(p)
 		}},
-		{name: "State", narrow: true, description: "What the figures show, in a word", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
-			return State(p)
+		// The wide table has the age in a column of its own.
+		{name: "State", narrow: true, description: "What the figures show, in a word; how old they are when no more arrive", cell: func(s model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return strings.TrimSuffix(State(p)+" "+staleAge(s, p), " ")
 		}},
 		{name: "State", wide: true, description: "What the figures of this listener and its pod show, in a word", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
@@ -171,6 +173,15 @@ func Age(now, then time.Time) string {
 	default:
 		return fmt.Sprintf("%dh", int(min(d.Hours(), 99_999)))
 	}
+}
+
+// staleAge is the age of figures that no longer arrive; empty for all others, and
+// where the time of the look is not known.
+func staleAge(s model.Snapshot, p model.Pod) string {
+	if p.Collection.Stage != model.StageStale || s.Time.IsZero() || p.Sample.Arrived.IsZero() {
+		return ""
+	}
+	return Age(s.Time, p.Sample.Arrived)
 }
 
 // Proxy names the pod's proxy and its version: "linkerd 2.366.0".

@@ -34,6 +34,9 @@ func (f *follower) snapshot() model.Pod {
 	if f.stage == model.StageOK && now.Sub(p.Sample.Arrived) > StaleAfter {
 		p.Collection.Stage = model.StageStale
 		p.Collection.Message = "no new frame since " + p.Sample.Arrived.UTC().Format("15:04:05Z")
+		if f.broken != "" {
+			p.Collection.Message += ": " + f.broken
+		}
 	}
 	// A row that will get no more frames does not go on showing old ones as the
 	// present; a deleted pod's are the last there will be, and say so.
@@ -66,6 +69,9 @@ func (f *follower) collection(now time.Time) model.Collection {
 		for verb := range strings.SplitSeq(r.Verb, " and ") {
 			c.Rights = append(c.Rights, model.Right{Verb: verb, Resource: r.Resource, Namespace: r.Namespace})
 		}
+	}
+	if c.Message == "" && f.broken != "" && len(f.history.frames) == 0 {
+		c.Message = f.broken
 	}
 	limit := f.opt.StartLimit
 	if limit == 0 {

@@ -32,6 +32,7 @@ type follower struct {
 	deleted  bool
 	stage    model.Stage
 	message  string
+	broken   string       // why the probe's log is asked for anew; empty while frames come
 	right    *model.Right // that the user lacks for more
 	probe    string
 	target   string // container whose processes the probe sees
@@ -219,6 +220,7 @@ func (f *follower) takeFrame(probe string) func(parse.Frame, time.Time) {
 		f.history.addFrame(frame, string(f.pod.UID)+"/"+probe, arrived)
 		if !f.deleted {
 			f.stage, f.message, f.right = model.StageOK, "", nil
+			f.broken = ""
 		}
 	}
 }

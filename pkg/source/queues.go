@@ -53,6 +53,12 @@ func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
 			continue
 		default:
 			f.fail(err)
+			if passes(err) {
+				if pause(ctx, askAgainAfter) != nil {
+					return
+				}
+				continue
+			}
 			if broken != nil && broken.Stage == model.StageEnded {
 				spec.Ended = probe.Name
 			}

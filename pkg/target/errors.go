@@ -69,7 +69,7 @@ func explanation(err error) string {
 		return err.Error()
 	}
 	if apierrors.IsUnauthorized(err) {
-		return "You must be logged in to the server (Unauthorized)"
+		return "You must be logged in to the server (Unauthorized): the credentials are missing or have expired; log in as for kubectl"
 	}
 	return status.Status().Message
 }

@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 				errors.New(`User "dev" cannot get resource "deployments" in API group "apps" in the namespace "shop"`)),
 			`deployments.apps "server" is forbidden: User "dev" cannot get resource "deployments" in API group "apps" in the namespace "shop"`,
 		},
-		{"not logged in", apierrors.NewUnauthorized("Unauthorized"), "You must be logged in to the server (Unauthorized)"},
+		{"not logged in", apierrors.NewUnauthorized("Unauthorized"), "You must be logged in to the server (Unauthorized): the credentials are missing or have expired; log in as for kubectl"},
 		{"many lines and a terminal escape", errors.New("line one\n\tline \x1b[31mtwo\x00"), "line one line [31mtwo"},
 		{"endless", errors.New(strings.Repeat("x", 5000)), strings.Repeat("x", 1000) + "…"},
 	} {

@@ -240,7 +240,7 @@ func TestStartFails(t *testing.T) {
 		want string
 	}{
 		{"not allowed", 403, Query{Namespace: "shop"}, `pods is forbidden: User "dev" cannot list resource "pods" in API group "" in the namespace "shop"`},
-		{"not logged in", 401, Query{Namespace: "shop"}, "You must be logged in to the server (Unauthorized)"},
+		{"not logged in", 401, Query{Namespace: "shop"}, "You must be logged in to the server (Unauthorized): the credentials are missing or have expired; log in as for kubectl"},
 		{"unknown field", 0, Query{Namespace: "shop", FieldSelector: "a=b"}, `field selector "a=b": field label not supported: a`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
