@@ -26,9 +26,9 @@ type Execer struct {
 	Client kubernetes.Interface
 	// Interval is the time between two frames; a second when 0.
 	Interval time.Duration
-	// Target is the container whose threads are shown, when it is the one that
-	// is entered; empty: none.
-	Target string
+	// Target gives the container whose threads are shown, where they are visible
+	// from the one that is entered; nil, or an empty name: none.
+	Target func(pod *corev1.Pod) string
 	// Now tells when a frame arrived; time.Now when nil.
 	Now func() time.Time
 	// Chosen is told which container is sampled by which program (sh, or cat where
@@ -211,12 +211,28 @@ const endOfScript = "==backlog-script end=="
 
 // script is the sampler with its settings in front.
 func (f *execFollower) script(container string) string {
-	settings := envStdin + "=1\n" + envTTL + "=0\n" + envTarget + "=\n"
-	shared := f.pod.Spec.ShareProcessNamespace
-	if container == f.execer.Target && (shared == nil || !*shared) {
-		settings += envTarget + "=1\n"
+	settings := envStdin + "=1\n"
+	// What the container's own environment holds under these names is not meant.
+	for _, name := range []string{envTTL, envTarget, envContainer, envContainerID, envOwners} {
+		settings += name + "=\n"
+	}
+	for _, v := range f.target(container) {
+		settings += v.Name + "='" + strings.ReplaceAll(v.Value, "'", "") + "'\n"
 	}
 	return settings + samplerScript + "\n" + endOfScript + "\n"
+}
+
+// target are the settings for the threads of the target: they are seen from its
+// own container, or from any in a process namespace that the pod shares.
+func (f *execFollower) target(container string) []corev1.EnvVar {
+	if f.execer.Target == nil {
+		return nil
+	}
+	target := f.execer.Target(f.pod)
+	if shared := f.pod.Spec.ShareProcessNamespace; target != container && (shared == nil || !*shared) {
+		return nil
+	}
+	return targetEnv(f.pod, target)
 }
 
 func (f *execFollower) followShell(ctx context.Context, w way, pickier bool) error {

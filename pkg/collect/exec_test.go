@@ -389,20 +389,28 @@ func TestExecGivesUpOnStrangeWords(t *testing.T) {
 	}
 }
 
-// The threads of process 1 are those of the target only where that is the
-// target's own process namespace.
+// The threads of the target are shown where they can be seen: process 1 in its
+// own container, and by the container's ID in a namespace that the pod shares.
 func TestExecTarget(t *testing.T) {
 	yes := true
-	shared := runningPod("app")
+	shared := runningPod("app", "log")
 	shared.Spec.ShareProcessNamespace = &yes
+	shared.Status.ContainerStatuses[0].ContainerID = "containerd://0123456789abcdef"
 	for _, c := range []struct {
 		pod    *corev1.Pod
 		target string
-		want   bool
-	}{{runningPod("app"), "app", true}, {runningPod("app"), "", false}, {runningPod("app"), "log", false}, {shared, "app", false}} {
-		f := execFollower{execer: &Execer{Target: c.target}, pod: c.pod}
-		if got := strings.Contains(f.script("app"), envTarget+"=1\n"); got != c.want {
-			t.Errorf("target %q: %t", c.target, got)
+		want   string
+	}{
+		{runningPod("app", "log"), "app", ""},
+		{runningPod("app", "log"), "", ""},
+		{runningPod("app", "log"), "log", envContainer + "='log'\n" + envTarget + "='1'\n"},
+		{shared, "app", envContainer + "='app'\n" + envContainerID + "='0123456789abcdef'\n"},
+	} {
+		f := execFollower{execer: &Execer{Target: func(*corev1.Pod) string { return c.target }}, pod: c.pod}
+		settings, _, _ := strings.Cut(f.script("log"), samplerScript)
+		_, got, _ := strings.Cut(settings, envOwners+"=\n")
+		if got != c.want {
+			t.Errorf("target %q: %q, want %q", c.target, got, c.want)
 		}
 	}
 }

@@ -11,7 +11,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(settled{m},
 		// A stream that a dead link never answered: the library waits 30 s for it,
 		// whatever becomes of the link.
-		goleak.IgnoreAnyFunction("k8s.io/streaming/pkg/httpstream/spdy.(*connection).CreateStream"))
+		goleak.IgnoreAnyFunction("k8s.io/streaming/pkg/httpstream/spdy.(*connection).CreateStream"),
+		// The pulse of an exec that was given up ends with its next beat, 5 s later.
+		goleak.IgnoreTopFunction("k8s.io/client-go/tools/remotecommand.(*heartbeat).start"))
 }
 
 // settled gives links that the other side closed first the second for which
