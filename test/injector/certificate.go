@@ -17,9 +17,9 @@ import (
 // lifetime is longer than any test.
 const lifetime = 24 * time.Hour
 
-// makeCertificate makes an authority and a server certificate signed by it for
+// MakeCertificate makes an authority and a server certificate signed by it for
 // one address, and gives the authority in the form of a caBundle.
-func makeCertificate(ip net.IP, now time.Time) (tls.Certificate, []byte, error) {
+func MakeCertificate(ip net.IP, now time.Time) (tls.Certificate, []byte, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, nil, fmt.Errorf("making the authority's key: %w", err)

@@ -70,7 +70,7 @@ func Start(ctx context.Context, o Options) (*Injector, error) {
 	if o.ControlPlane == "" {
 		o.ControlPlane = "linkerd"
 	}
-	certificate, bundle, err := makeCertificate(ip, time.Now())
+	certificate, bundle, err := MakeCertificate(ip, time.Now())
 	if err != nil {
 		return nil, err
 	}
