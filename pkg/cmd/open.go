@@ -47,7 +47,12 @@ func (s *selection) open(ctx context.Context, streams genericiooptions.IOStreams
 		return nil, err
 	}
 	callers := target.NewCallers(target.CallersOptions{Client: client, Namespaces: chosen.Namespaces(), Now: s.now})
-	o := s.clusterOptions(config, client, adapters, ending{watch, callers.Close})
+	o, err := s.clusterOptions(config, client, adapters, ending{watch, callers.Close})
+	if err != nil {
+		watch.Stop()
+		callers.Close()
+		return nil, err
+	}
 	o.Caller = callers.Name
 	o.Notes = append(chosen.Notes(), meshedPorts(adapters, watch.Pods(), chosen.Ports)...)
 	if err := s.admit(ctx, streams, client, &o); err != nil {
@@ -92,8 +97,16 @@ func (s *selection) connect() (*rest.Config, kubernetes.Interface, error) {
 }
 
 // clusterOptions wires the rooms together.
-func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interface, adapters []plugins.Adapter, watch source.Pods) source.ClusterOptions {
+func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interface, adapters []plugins.Adapter, watch source.Pods) (source.ClusterOptions, error) {
 	forwarder := &collect.Forwarder{Config: config, Client: client.CoreV1().RESTClient()}
+	proxied, err := collect.NewPodProxy(config, client.CoreV1().RESTClient())
+	if err != nil {
+		return source.ClusterOptions{}, err
+	}
+	execer := &collect.Execer{
+		Config: config, Client: client, Now: s.now,
+		Target: func(pod *corev1.Pod) string { return s.targetOf(pod, proxyOf(adapters, pod)) },
+	}
 	return source.ClusterOptions{
 		Pods:     watch,
 		Prober:   &collect.Prober{Client: client},
@@ -102,10 +115,14 @@ func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interf
 		Via:      s.rung(),
 		Pages: func(pod *corev1.Pod, port uint16) source.Pages {
 			return podPages{
-				Getter:  forwarder.Getter(pod.Namespace, pod.Name, port),
+				FallbackGetter: &collect.FallbackGetter{
+					Getter: forwarder.Getter(pod.Namespace, pod.Name, port), Proxy: proxied, Now: s.now,
+				},
 				release: func() { forwarder.Release(pod.Namespace, pod.Name) },
 			}
 		},
+		Target:   collect.DefaultTarget,
+		Exec:     execer.Follow,
 		NodeCPUs: nodeCPUs(client),
 		LogHead:  logHead(client),
 		Pulling:  pulling(client),
@@ -113,7 +130,16 @@ func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interf
 		Window:   s.window,
 		Interval: s.interval,
 		Now:      s.now,
+	}, nil
+}
+
+// targetOf is the container whose processes are shown: the one that was named,
+// or else the app's.
+func (s *selection) targetOf(pod *corev1.Pod, proxy string) string {
+	if s.container != "" {
+		return s.container
 	}
+	return collect.DefaultTarget(pod, proxy)
 }
 
 // admit settles which pods may get a probe, before the first one is added.
@@ -170,13 +196,13 @@ func (staying) Stop() {}
 
 // podPages is the admin endpoint of one pod, whose tunnel goes with it.
 type podPages struct {
-	*collect.Getter
+	*collect.FallbackGetter
 	release func()
 }
 
 // Close ends the connection and the tunnel that carried it.
 func (p podPages) Close() {
-	p.Getter.Close()
+	p.FallbackGetter.Close()
 	p.release()
 }
 

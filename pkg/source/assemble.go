@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
 )
@@ -82,6 +83,13 @@ func (f *follower) collection(now time.Time) model.Collection {
 		if took := now.Sub(f.begun); f.started && took > limit && len(f.history.frames) == 0 {
 			c.Stage = model.StageFailed
 			c.Message = strings.TrimSuffix(fmt.Sprintf("no figures within %s, it is still %s: %s", limit, c.Stage, c.Message), ": ")
+		}
+	}
+	if f.probe != "" {
+		for _, probe := range collect.Probes(f.pod) {
+			if probe.Name == f.probe {
+				c.Until, c.By, c.Reason = probe.Until, probe.By, probe.Reason
+			}
 		}
 	}
 	return c
