@@ -77,6 +77,7 @@ func NoWindow(cur Pod, reason string) Pod {
 // given reason, since they are no longer those of the present.
 func WithoutQueues(p Pod, reason string) Pod {
 	p.Listeners = nil
+	p.Process = UnknownProcess(reason)
 	u := Unknown[int64](reason)
 	p.Counters = Counters{
 		ListenOverflows: u, ListenDrops: u, ReqQFullDoCookies: u, ReqQFullDrop: u,

@@ -22,9 +22,9 @@ const (
 )
 
 // ListenSockets reads the listening TCP sockets from output of ss, meant for
-// ss -HOltnme with or without p. It takes what other versions and options print
-// as well: a header, a column of protocols, no column of states, details on a
-// line of their own, more details than were asked for. Rows that are not of
+// ss -HOtnme state listening, or -HOltnme, with or without p. It takes what other
+// versions and options print as well: a header, a column of protocols, details on
+// a line of their own, more details than were asked for. Rows that are not of
 // listening TCP sockets are passed over.
 //
 // ss falls back to /proc/net/tcp silently when the kernel refuses sock_diag: it

@@ -13,6 +13,9 @@ type history struct {
 	window   time.Duration
 	frames   []frame
 	readings []model.Runtime
+	queues   queues
+	threads  threads
+	owners   owners
 }
 
 // frame is one sample of a pod's queues.
@@ -26,19 +29,23 @@ type frame struct {
 // addFrame keeps a frame and forgets those that no window reaches any more. A
 // frame of another sandbox, or whose clock went back, starts the history afresh.
 func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
+	if n := len(h.frames); n > 0 {
+		last := h.frames[n-1].sample
+		if last.Sandbox != sandbox || f.Uptime.Or(0) < last.Uptime.Or(0) {
+			h.frames = h.frames[:0]
+			h.queues, h.threads, h.owners = queues{}, threads{}, owners{}
+		}
+	}
+	h.owners.take(&f)
 	next := frame{
 		sample:    model.Sample{Seq: f.Seq, Uptime: f.Uptime, Arrived: arrived, Sandbox: sandbox},
 		listeners: model.GroupSockets(f.Sockets),
 		counters:  f.Counters,
 		notes:     notesOf(f),
 	}
-	if n := len(h.frames); n > 0 {
-		last := h.frames[n-1].sample
-		if last.Sandbox != sandbox || f.Uptime.Or(0) < last.Uptime.Or(0) {
-			h.frames = h.frames[:0]
-		}
-	}
 	h.frames = append(h.frames, next)
+	h.queues.take(f, next.listeners)
+	h.threads.take(f.Process)
 	// One frame more than the window, so that there is one at or before its start.
 	keep := 0
 	for keep+1 < len(h.frames) && next.sample.Uptime.Or(0)-h.frames[keep+1].sample.Uptime.Or(0) >= h.window.Seconds() {
@@ -85,6 +92,7 @@ func trim[T any](s []T, n int) []T {
 func (h *history) fill(p *model.Pod) {
 	if len(h.frames) == 0 {
 		*p = model.NoWindow(*p, "no frame yet")
+		p.Process = model.UnknownProcess("no frame yet")
 		return
 	}
 	newest := h.frames[len(h.frames)-1]
@@ -94,6 +102,8 @@ func (h *history) fill(p *model.Pod) {
 	oldest := h.frames[0]
 	prev := model.Pod{Sample: oldest.sample, Listeners: oldest.listeners, Counters: oldest.counters}
 	*p = model.Diff(prev, *p)
+	p.Process = h.threads.at(newest.sample.Uptime)
+	h.queues.fill(p.Listeners, newest.sample.Uptime)
 	for i := range p.Listeners {
 		for _, f := range h.frames {
 			p.Listeners[i].Window.Peak = higher(p.Listeners[i].Window.Peak, depthOf(f.listeners, p.Listeners[i]))
