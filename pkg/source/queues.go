@@ -91,8 +91,9 @@ func diedWithTarget(e *collect.ProbeError, hadFrames bool) bool {
 	return strings.Contains(e.Message, "target container")
 }
 
-// readProbe follows the log from as far back as the window reaches, which a
-// probe that runs has printed already: rates are then known at once.
+// readProbe follows the log from as far back as the window and two readings of
+// the threads reach, which a probe that runs has printed already: rates are then
+// known at once.
 func (f *follower) readProbe(ctx context.Context, spec collect.ProbeSpec, probe collect.Probe) error {
 	f.mu.Lock()
 	f.probe, f.target = probe.Name, probe.Container.TargetContainerName
@@ -104,7 +105,7 @@ func (f *follower) readProbe(ctx context.Context, spec collect.ProbeSpec, probe 
 	}
 	f.mu.Unlock()
 	pod := f.current()
-	return f.opt.Prober.Follow(ctx, pod.Namespace, pod.Name, probe.Name, f.opt.Window+2*time.Second, f.takeFrame(probe.Name))
+	return f.opt.Prober.Follow(ctx, pod.Namespace, pod.Name, probe.Name, max(f.opt.Window+2*time.Second, threadsReach), f.takeFrame(probe.Name))
 }
 
 // ensure gives a probe that lives, or adds one where that is allowed.

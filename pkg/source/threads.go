@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -10,9 +11,9 @@ const (
 	// threadsOldAfter is the age in seconds from which a reading of threads is no
 	// longer the present: the sampler reads them every fifth frame.
 	threadsOldAfter = 15
-	// threadsReach is how far back a log is to be read, in seconds, so that it
-	// holds two readings of the threads.
-	threadsReach = 11
+	// threadsReach is how far back a log is to be read, so that it holds two
+	// readings of the threads.
+	threadsReach = 11 * time.Second
 )
 
 // ReasonNoThreads is why nothing is known of a target.
