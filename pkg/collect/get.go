@@ -123,13 +123,19 @@ func (g *Getter) get(ctx context.Context, path string) (Response, error) {
 }
 
 // readResponse reads an answer whole, as far as that is reasonable.
+// TooLargeError says that a page is larger than any proxy's.
+type TooLargeError struct{}
+
+// Error names the bound.
+func (*TooLargeError) Error() string { return "the answer is larger than 32 MiB" }
+
 func readResponse(resp *http.Response) (Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return Response{}, fmt.Errorf("reading the answer: %w", err)
 	}
 	if len(body) > maxBody {
-		return Response{}, errors.New("the answer is larger than 32 MiB")
+		return Response{}, &TooLargeError{}
 	}
 	return Response{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 }

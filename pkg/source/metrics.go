@@ -3,10 +3,12 @@ package source
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
@@ -36,6 +38,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		}
 		f.mu.Lock()
 		if err != nil {
+			wait = scrapeAgainAfter(err)
 			f.problem, f.problemRight = err.Error(), rightOf(err)
 		} else {
 			f.problem, f.problemRight, f.read, f.version = "", nil, asked, version
@@ -60,17 +63,38 @@ func scrape(ctx context.Context, pages Pages, path string, reader plugins.Runtim
 		return model.Runtime{}, none, err
 	}
 	if answer.Status != http.StatusOK {
-		return model.Runtime{}, none, fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))
+		return model.Runtime{}, none, &uselessError{fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))}
 	}
 	page, err := parse.ReadMetricsOnly(bytes.NewReader(answer.Body), metricNames...)
 	if page == nil || page.Len() == 0 {
 		if err == nil {
 			err = fmt.Errorf("the page has none of the figures of a proxy's runtime")
 		}
-		return model.Runtime{}, none, fmt.Errorf("reading %s: %w", path, err)
+		return model.Runtime{}, none, &uselessError{fmt.Errorf("reading %s: %w", path, err)}
 	}
 	runtime, version := reader.Runtime(page)
 	return runtime, version, nil
+}
+
+// uselessError is an answer that is no page of a proxy's metrics.
+type uselessError struct{ error }
+
+func (e *uselessError) Unwrap() error { return e.error }
+
+// scrapeAgainAfter is how long to wait before the page is asked for again. What may be
+// over in a moment is tried at the usual rhythm. A refusal, or whatever else sits
+// on that port, will be the same in a second: with fifty pods that would be a
+// hundred refusals, or gigabytes, a second for the API server.
+func scrapeAgainAfter(err error) time.Duration {
+	var useless *uselessError
+	var large *collect.TooLargeError
+	switch {
+	case rightOf(err) != nil, errors.As(err, &large):
+		return 15 * time.Second
+	case errors.As(err, &useless):
+		return 5 * time.Second
+	}
+	return time.Second
 }
 
 // metricNames are the prefixes of all samples that an adapter reads: a page of
