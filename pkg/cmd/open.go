@@ -212,9 +212,9 @@ func (s *selection) openLocal() (source.Source, error) {
 		name = "localhost"
 	}
 	return source.NewLocal(source.LocalOptions{
-		Name: name,
+		Name: name, PID: s.pid,
 		Run: func(ctx context.Context, sink func(parse.Frame, time.Time)) error {
-			return collect.Local(ctx, collect.LocalOptions{}, sink)
+			return collect.Local(ctx, collect.LocalOptions{Target: s.pid}, sink)
 		},
 		Window: s.window, Interval: s.interval, Now: s.now,
 	}), nil

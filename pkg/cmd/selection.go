@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type selection struct {
 	labels        string
 	fields        string
 	local         bool
+	pid           int // 0: not given
 
 	image     string
 	ttl       time.Duration
@@ -65,6 +67,14 @@ func (s *selection) addFlags(c *cobra.Command) {
 	f.StringVarP(&s.labels, "selector", "l", "", "Label selector, as in kubectl get")
 	f.StringVar(&s.fields, "field-selector", "", "Field selector for pods, as in kubectl get")
 	f.BoolVar(&s.local, "local", false, "Look at this machine's own network namespace instead of a cluster (needs sh)")
+	f.Func("pid", "With --local: look at the network namespace of process `N` and at what its threads do", func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || n == 0 {
+			return errors.New("must be the number of a process")
+		}
+		s.pid = int(n)
+		return nil
+	})
 	f.StringVar(&s.image, "image", "", fmt.Sprintf("Image of new probes; it needs sh, ss and nstat (default %s; also %s, or image: in the configuration file)", defaultImage, imageVariable))
 	f.DurationVar(&s.ttl, "probe-ttl", s.ttl, "How long a new probe runs before it ends by itself")
 	f.StringVarP(&s.container, "container", "c", "", "Container whose processes the probe sees (targetContainerName); the app's first one by default")
@@ -124,6 +134,8 @@ func (s *selection) validate() error {
 	switch {
 	case s.local && (len(s.args) > 0 || s.allNamespaces || s.labels != "" || s.fields != "" || s.container != ""):
 		return usageError{fmt.Errorf("--local looks at this machine alone: it goes with no pod, selector, -A or -c")}
+	case s.pid != 0 && !s.local:
+		return usageError{fmt.Errorf("--pid is a process of this machine: it needs --local")}
 	case len(s.args) > 0 && (s.labels != "" || s.fields != ""):
 		return usageError{fmt.Errorf("name pods or give a selector, not both")}
 	case s.allNamespaces && slices.ContainsFunc(s.args, func(a string) bool { return !target.IsAddress(a) }):
@@ -175,6 +187,8 @@ func (s *selection) manyNamespaces() bool {
 // title names the cluster and namespace on the screen.
 func (s *selection) title() string {
 	switch {
+	case s.local && s.pid != 0:
+		return fmt.Sprintf("process %d of this machine", s.pid)
 	case s.local:
 		return "this machine"
 	case s.allNamespaces:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -22,7 +23,8 @@ type LocalOptions struct {
 	Shell []string
 	// Env is the environment; the process's own when nil.
 	Env []string
-	// Target is a process whose threads are shown; 0: none.
+	// Target is a process whose network namespace is looked at, and whose threads
+	// are shown; 0: none, and our own namespace.
 	Target int
 	// TTL is when it ends by itself; 0: never.
 	TTL time.Duration
@@ -33,10 +35,32 @@ type LocalOptions struct {
 	Now func() time.Time
 }
 
-// Local runs the sampler in this process's own network namespace and hands every
-// frame to sink, as Follow does for a pod. It returns nil when the TTL is over
-// and the context's error when that ends; the sampler and its children are gone
-// then.
+// ProcessError says that the process that was named cannot be looked at.
+type ProcessError struct {
+	PID int
+	// Err is fs.ErrNotExist, fs.ErrPermission, or what the kernel said.
+	Err error
+}
+
+// Error says what to do next.
+func (e *ProcessError) Error() string {
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no process %d on this machine", e.PID)
+	case errors.Is(e.Err, fs.ErrPermission):
+		return fmt.Sprintf("not permitted to enter the network namespace of process %d: run this with sudo, "+
+			"or with --local alone from within (sudo nsenter --target %d --net …)", e.PID, e.PID)
+	}
+	return fmt.Sprintf("entering the network namespace of process %d: %v", e.PID, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *ProcessError) Unwrap() error { return e.Err }
+
+// Local runs the sampler in this process's own network namespace, or in that of
+// the target, and hands every frame to sink, as Follow does for a pod. It returns
+// nil when the TTL is over and the context's error when that ends; the sampler
+// and its children are gone then.
 func Local(ctx context.Context, o LocalOptions, sink func(parse.Frame, time.Time)) error {
 	if runtime.GOOS != "linux" {
 		return &NotPossibleError{Reason: "this machine runs " + runtime.GOOS + ": accept queues are read from a Linux kernel; name pods of a cluster instead"}
@@ -63,7 +87,11 @@ func Local(ctx context.Context, o LocalOptions, sink func(parse.Frame, time.Time
 	if err != nil {
 		return fmt.Errorf("preparing the sampler: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := startIn(cmd, o.Target); err != nil {
+		var process *ProcessError
+		if errors.As(err, &process) {
+			return err
+		}
 		return fmt.Errorf("starting the sampler with %s: %w", shell[0], err)
 	}
 	frames := parse.NewFrameReader(stdout)
@@ -94,7 +122,7 @@ func localEnv(o LocalOptions) []string {
 	if env == nil {
 		env = os.Environ()
 	}
-	env = append(env[:len(env):len(env)], envTTL+"="+ttlSeconds(o.TTL), envTarget+"=")
+	env = append(env[:len(env):len(env)], envTTL+"="+ttlSeconds(o.TTL), envTarget+"=", envContainer+"=", envContainerID+"=", envStdin+"=", envOwners+"=yes")
 	if o.Target > 0 {
 		env = append(env, envTarget+"="+strconv.Itoa(o.Target))
 	}

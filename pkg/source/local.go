@@ -13,15 +13,17 @@ import (
 type LocalOptions struct {
 	// Name of the single "pod": this machine's host name.
 	Name string
-	// Run samples this network namespace until the context ends.
+	// PID is the process whose namespace and threads are looked at; 0: none.
+	PID int
+	// Run samples that network namespace until the context ends.
 	Run      func(ctx context.Context, sink func(parse.Frame, time.Time)) error
 	Window   time.Duration
 	Interval time.Duration
 	Now      func() time.Time
 }
 
-// Local is a Source over the network namespace that this process is in, shown
-// as one pod without a cluster around it.
+// Local is a Source over the network namespace that this process, or another one,
+// is in, shown as one pod without a cluster around it.
 type Local struct {
 	opt    LocalOptions
 	cancel context.CancelFunc
@@ -71,6 +73,9 @@ func (l *Local) Next(ctx context.Context) (model.Snapshot, error) {
 		Runtime:    model.UnknownRuntime("no proxy was looked for on this machine"),
 	}
 	l.history.fill(&p)
+	if l.opt.PID == 0 {
+		p.Process = model.UnknownProcess("no process was named (--pid)")
+	}
 	for i := range p.Listeners {
 		p.Listeners[i].Role = model.RoleApp
 	}
