@@ -236,8 +236,11 @@ func (o *stopOptions) end(ctx context.Context, config *rest.Config, client kuber
 			fmt.Fprintln(o.Out, render.Clean(fmt.Sprintf("%s went with its pod, which %s", r, gone.Why)))
 			continue
 		case errors.As(err, &forbidden):
-			if right := (model.Right{Verb: forbidden.Verb, Resource: forbidden.Resource, Namespace: forbidden.Namespace}); !slices.Contains(rights, right) {
-				rights = append(rights, right)
+			for verb := range strings.SplitSeq(forbidden.Verb, " and ") {
+				right := model.Right{Verb: verb, Resource: forbidden.Resource, Namespace: forbidden.Namespace}
+				if !slices.Contains(rights, right) {
+					rights = append(rights, right)
+				}
 			}
 		}
 		failed = true
