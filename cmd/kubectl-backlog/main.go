@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -22,9 +21,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	// client-go logs to stderr when a connection breaks. The screen is there, and
-	// what matters of it is told in words of our own.
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	// what matters of it is told in words of our own. Another output would not do:
+	// errors go to stderr whatever the output is.
+	klog.SetLogger(klog.New(nil))
 	code := cmd.Main(ctx, os.Args[1:], streams, version)
 	stop()
 	os.Exit(code)
