@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Process is what the threads of a container do, read without privilege by a
 // probe that shares its process namespace.
@@ -150,7 +153,7 @@ func readingGap(prev *ProcessReading, cur ProcessReading) Value[float64] {
 	case to-from < minReadingGap:
 		return Unknown[float64]("too little time between the two readings")
 	}
-	return Known(to - from)
+	return Known(math.Round((to-from)*100) / 100) // the clock's own steps
 }
 
 // thread is a reading with the figures of the time before it.

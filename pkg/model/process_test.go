@@ -65,7 +65,7 @@ func TestProcessBetweenRecordedReadings(t *testing.T) {
 // The CPU of recorded servers: one that its quota holds to a tenth of a core, one
 // that never stops, and one that does nothing any more.
 func TestProcessCPUOfRecordedServers(t *testing.T) {
-	for name, limits := range map[string][2]float64{"throttled": {0.07, 0.11}, "saturated": {0.7, 1.05}, "dead-accept": {0, 0.005}} {
+	for name, limits := range map[string][2]float64{"throttled": {0.065, 0.11}, "saturated": {0.7, 1.05}, "dead-accept": {0, 0.005}} {
 		text, err := os.ReadFile("testdata/ticks/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)

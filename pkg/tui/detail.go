@@ -19,8 +19,10 @@ func (a *app) detailLines() []string {
 	d := &detail{app: a, pod: r.pod, row: r}
 	d.headline()
 	d.listeners()
+	d.waiting()
 	d.counters()
 	d.workers()
+	d.threads()
 	d.knobs()
 	d.notes()
 	d.unknowns()
