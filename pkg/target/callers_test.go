@@ -89,6 +89,20 @@ func TestCallersNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", peer, got, want)
 		}
 	}
+	// The nodes are read once for all of them, and everything from the API server's
+	// cache.
+	nodes := 0
+	for _, r := range s.asked() {
+		if strings.HasPrefix(r, "list nodes") {
+			nodes++
+		}
+		if !strings.Contains(r, "resourceVersion=0") {
+			t.Errorf("%q reads the store", r)
+		}
+	}
+	if nodes != 1 {
+		t.Errorf("the nodes were asked for %d times", nodes)
+	}
 }
 
 // The first call never waits, whatever the API server does, and Close ends a

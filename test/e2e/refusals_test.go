@@ -10,6 +10,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
 // What cannot be done is one clear line and exit code 1.
@@ -42,7 +44,7 @@ func TestRefusals(t *testing.T) {
 		{"a kind without pods", []string{"get", "configmap/kube-root-ca.crt"}, []string{"configmap", "kube-root-ca.crt"}},
 		{"Pending", []string{"get", "pending"}, []string{e.ns + "/pending", "not running yet", "node(s) didn't match"}},
 		{"finished", []string{"get", "finished"}, []string{"finished", "has finished"}},
-		{"image that cannot be pulled", []string{"get", "well", "--image", "docker.io/local/nosuch:1", "--timeout", "60s"}, []string{e.ns + "/well", "docker.io/local/nosuch:1"}},
+		{"image that cannot be pulled", []string{"get", "well", "--via", "probe", "--image", "docker.io/local/nosuch:1", "--timeout", "60s"}, []string{e.ns + "/well", "docker.io/local/nosuch:1"}},
 		{"unknown output", []string{"get", "well", "-o", "gizmo"}, []string{`"gizmo"`}},
 		{"unreachable API server", []string{"get", "well", "--server", "https://127.0.0.1:1"}, []string{"127.0.0.1:1", "connection refused"}},
 	} {
@@ -123,12 +125,14 @@ func TestProbeRefusedByPodSecurity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := e.backlog("get", "well")
-	if !strings.Contains(r.stderr, "violates PodSecurity") || r.code != 1 {
-		t.Errorf("code %d, stderr %q", r.code, r.stderr)
-	}
-	if !strings.Contains(r.stdout, "well") {
-		t.Errorf("the row is missing:\n%s", r.stdout)
+	for via, code := range map[string]int{"auto": 0, "probe": 1} {
+		r := e.backlog("get", "well", "--via", via, "-o", "json")
+		if !strings.Contains(r.stderr, "violates PodSecurity") || r.code != code {
+			t.Errorf("--via %s: code %d, want %d, stderr %q", via, r.code, code, r.stderr)
+		}
+		if p := e.parse(r.stdout)["well"]; via == "auto" && (p.Collection.Via != model.ViaMetrics || p.Runtime.Workers != model.Known[int64](1)) {
+			t.Errorf("the proxy's own figures are missing: %+v, workers %+v", p.Collection, p.Runtime.Workers)
+		}
 	}
 }
 
