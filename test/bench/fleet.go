@@ -74,7 +74,7 @@ func (b *bench) watchScreen(ctx context.Context, screen *screen) error {
 	if err != nil {
 		return err
 	}
-	asked, err := b.requests(ctx)
+	busy, err := b.requests(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,16 @@ func (b *bench) watchScreen(ctx context.Context, screen *screen) error {
 	b.add("  client CPU", "under 0.2 core", "%.3f core", (last-cpu)/took)
 	b.add("  client memory, highest", "under 150 MiB", "%.0f MiB", memory)
 	b.add("  oldest row", "at most 2 s", "%.1f s in %d looks", oldest, looks)
-	b.add("  API requests a pod and minute", "", "%.2f", float64(asked-idle)/float64(b.pods)/(took/60))
+	b.add("  API requests a pod and minute", "", "%.2f", float64(busy-idle)/float64(b.pods)/(took/60))
 	return nil
 }
 
+// asked are requests of a kind that the program makes.
+var asked = regexp.MustCompile(`subresource="(log|portforward|ephemeralcontainers|proxy)"|subresource="",verb="(GET|LIST|WATCH)"`)
+
 // requests counts what the API server was asked about pods by clients: their
 // logs, port-forwards and ephemeral containers, and lists and watches of them.
-// The kubelet's own (pods/status) are left out.
+// The kubelet's own writes (pods/status) are left out.
 func (b *bench) requests(ctx context.Context) (int, error) {
 	page, err := b.client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -99,8 +102,7 @@ func (b *bench) requests(ctx context.Context) (int, error) {
 	}
 	total := 0.0
 	for _, line := range strings.Split(string(page), "\n") {
-		if !strings.HasPrefix(line, "apiserver_request_total{") || !strings.Contains(line, `resource="pods"`) ||
-			strings.Contains(line, `subresource="status"`) {
+		if !strings.HasPrefix(line, "apiserver_request_total{") || !strings.Contains(line, `resource="pods"`) || !asked.MatchString(line) {
 			continue
 		}
 		n, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
