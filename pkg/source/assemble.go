@@ -149,8 +149,18 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 		}
 	}
 	if c, ok := f.adapter.(plugins.Configurer); ok {
-		p.Knobs = c.Knobs(f.pod, f.nodeCPUs, *p)
+		p.Knobs = c.Knobs(f.pod, f.cpus(p), *p)
 	}
+}
+
+// cpus are the node's, or, where nodes may not be read, those that the target
+// may run on: the same, unless a CPU set narrows them.
+func (f *follower) cpus(p *model.Pod) model.Value[int64] {
+	if f.nodeCPUs.IsKnown() || !p.Process.CPUsAllowed.IsKnown() {
+		return f.nodeCPUs
+	}
+	p.Notes = append(p.Notes, "the node's CPUs are taken from the target's Cpus_allowed_list: "+f.nodeCPUs.Reason())
+	return p.Process.CPUsAllowed
 }
 
 // runtime is the newest reading with its window, or unknown with the reason:

@@ -263,3 +263,22 @@ func TestNextEndsWithItsContext(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+// Where nodes may not be read, the CPUs are those that the target may run on,
+// and that is said.
+func TestCPUsWithoutNodes(t *testing.T) {
+	f := newFollower(ClusterOptions{Now: time.Now}, pod("a"))
+	f.nodeCPUs = model.Unknown[int64]("reading node n1: forbidden")
+	p := model.Pod{Process: model.UnknownProcess("no target")}
+	if got := f.cpus(&p); got.Reason() != "reading node n1: forbidden" || len(p.Notes) > 0 {
+		t.Errorf("neither is known: %+v, %v", got, p.Notes)
+	}
+	p.Process.CPUsAllowed = model.Known[int64](16)
+	if got := f.cpus(&p); got != model.Known[int64](16) || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "Cpus_allowed_list: reading node n1") {
+		t.Errorf("from the target: %+v, %v", got, p.Notes)
+	}
+	f.nodeCPUs, p.Notes = model.Known[int64](8), nil
+	if got := f.cpus(&p); got != model.Known[int64](8) || len(p.Notes) > 0 {
+		t.Errorf("the node's own: %+v, %v", got, p.Notes)
+	}
+}
