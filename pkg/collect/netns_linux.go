@@ -31,12 +31,22 @@ func startIn(cmd *exec.Cmd, pid int) error {
 	if ours, err := os.Readlink("/proc/thread-self/ns/net"); err == nil && ours == theirs {
 		return cmd.Start()
 	}
+	return onThreadOfItsOwn(func() error { return startOver(cmd, pid, path) })
+}
+
+// onThreadOfItsOwn runs f on a thread that nobody uses afterwards. It is never
+// unlocked, so that it ends with its goroutine. The first thread cannot end, and
+// /proc/self is what that one is: it only waits here for another.
+func onThreadOfItsOwn(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		// Never unlocked: the thread is of no use to others, and ends with the
-		// goroutine.
 		runtime.LockOSThread()
-		done <- startOver(cmd, pid, path)
+		if unix.Gettid() == unix.Getpid() {
+			done <- onThreadOfItsOwn(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		done <- f()
 	}()
 	return <-done
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -129,26 +128,21 @@ func TestLocalInANamespaceWithAFullQueue(t *testing.T) {
 	const backlog = 2
 	var (
 		frames []parse.Frame
-		err    error
 		port   uint16
 	)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// Never unlocked: the thread, and with it the namespace, ends with the
-		// goroutine. A child is born into the namespace of the thread.
-		runtime.LockOSThread()
-		var closeAll func()
-		port, closeAll, err = fullQueue(backlog)
+	// The thread, and with it the namespace, ends with f. A child is born into the
+	// namespace of the thread.
+	err := onThreadOfItsOwn(func() error {
+		at, closeAll, err := fullQueue(backlog)
 		if err != nil {
-			return
+			return err
 		}
 		defer closeAll()
-		err = Local(context.Background(), LocalOptions{TTL: time.Second}, func(f parse.Frame, _ time.Time) {
+		port = at
+		return Local(context.Background(), LocalOptions{TTL: time.Second}, func(f parse.Frame, _ time.Time) {
 			frames = append(frames, f)
 		})
-	}()
-	<-done
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
