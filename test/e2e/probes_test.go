@@ -116,6 +116,8 @@ func TestProbes(t *testing.T) {
 	if err := execer.Stop(t.Context(), e.get("beside"), "backlog-probe-2"); err != nil {
 		t.Error(err)
 	}
+	// A trap runs within a second, and a container takes with it what runs there.
+	e.exec("beside", "backlog-probe-3", "sleep", "2")
 	states := map[string]model.ProbeState{}
 	for _, p := range collect.Probes(e.get("beside")) {
 		states[p.Name] = p.State
