@@ -35,7 +35,10 @@ func (f *follower) snapshot() model.Pod {
 	if f.stage == model.StageOK && now.Sub(p.Sample.Arrived) > StaleAfter {
 		p.Collection.Stage = model.StageStale
 		p.Collection.Message = "no new frame since " + p.Sample.Arrived.UTC().Format("15:04:05Z")
-		if f.broken != "" {
+		switch {
+		case f.pod.DeletionTimestamp != nil:
+			p.Collection.Message += ": the pod is being deleted"
+		case f.broken != "":
 			p.Collection.Message += ": " + f.broken
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -47,6 +48,11 @@ func TestStaleRowsSayWhy(t *testing.T) {
 	}
 	if m := b.snapshot().Collection.Message; m != "no new frame since 00:16:40Z" {
 		t.Errorf("the other pod says %q", m)
+	}
+	b.pod = pod("b", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} })
+	c.Retrying("shop", "b", io.EOF)
+	if m := b.snapshot().Collection.Message; !strings.HasSuffix(m, ": the pod is being deleted") {
+		t.Errorf("a pod that is being deleted says %q", m)
 	}
 	a.takeFrame("backlog-probe-1")(frameAt(2, 101, 0, 0), now)
 	now = now.Add(StaleAfter + time.Second)
