@@ -1,0 +1,231 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/cmd"
+)
+
+const replicas = 40
+
+// Forty pods are replaced by forty others under the eyes of top: the old ones stay
+// as rows that are gone, the new ones appear, and what the program holds is then
+// what it held before. It runs twice: as its users do, to count sockets and memory,
+// and in this process, to count goroutines.
+func TestRollingUpdate(t *testing.T) {
+	e := newEnv(t, nil)
+	e.deploy("server")
+	e.rolledOut("server")
+
+	base := runtime.NumGoroutine()
+	inside := e.inside("top", "-l", "app=server", "--interval", "1s")
+	outside := e.start("top", "-l", "app=server", "--interval", "1s")
+	both := map[string]func() string{"outside": outside.lastTable, "inside": inside.lastTable}
+	rows := func(fresh, gone int) {
+		t.Helper()
+		for where, table := range both {
+			e.eventually(fmt.Sprintf("%d pods with figures and %d gone, %s", fresh, gone, where), func() error {
+				text := table()
+				ok, ended := len(rowOK.FindAllString(text, -1)), len(rowGone.FindAllString(text, -1))
+				if ok != fresh || ended != gone {
+					return errorf("%d and %d in\n%s", ok, ended, text)
+				}
+				return nil
+			})
+		}
+	}
+	rows(replicas, 0)
+	time.Sleep(3 * time.Second) // until connections that lost a race are let go
+	before := outside.holds()
+	goroutines := runtime.NumGoroutine()
+
+	begun := time.Now()
+	e.update("server")
+	e.rolledOut("server")
+	rows(replicas, replicas)
+	took := time.Since(begun)
+
+	var after holding
+	e.eventually("sockets as before", func() error {
+		if after = outside.holds(); after.sockets > before.sockets+2 {
+			return errorf("%+v, before %+v", after, before)
+		}
+		return nil
+	})
+	now := 0
+	e.eventually("goroutines as before", func() error {
+		if now = runtime.NumGoroutine(); now > goroutines+10 {
+			var stacks bytes.Buffer
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+			return errorf("%d, before %d\n%.6000s", now, goroutines, stacks.String())
+		}
+		return nil
+	})
+	// Every row that is gone keeps its last figures, and Go its garbage for a while.
+	if after.memory > before.memory*3/2 {
+		t.Errorf("resident memory %d KiB, before %d KiB", after.memory, before.memory)
+	}
+	outside.end()
+	inside.stop()
+	e.eventually("goroutines as before the start", func() error {
+		if n := runtime.NumGoroutine(); n > base+5 {
+			var stacks bytes.Buffer
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+			return errorf("%d, before the start %d\n%.6000s", n, base, stacks.String())
+		}
+		return nil
+	})
+	for _, p := range e.podsOf("server") {
+		if n := len(p.Spec.EphemeralContainers); n != 1 {
+			t.Errorf("pod %s has %d ephemeral containers, want one that both share", p.Name, n)
+		}
+	}
+	t.Logf("seen whole after %s; goroutines %d, %d, %d; held %+v, %+v", took.Round(time.Second), base, goroutines, now, before, after)
+}
+
+var (
+	rowOK   = regexp.MustCompile(`(?m)^server-\S+ +in:4143 +0/128 .* ok$`)
+	rowGone = regexp.MustCompile(`(?m)^server-.* gone$`)
+)
+
+// deploy makes a Deployment of proxies alone.
+func (e *env) deploy(name string) {
+	e.Helper()
+	labels := map[string]string{"app": name, "linkerd.io/control-plane-ns": "linkerd"}
+	quarter := intstr.FromString("25%")
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr(int32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Strategy: appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &quarter}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: ptr(int64(1)),
+					Containers:                    []corev1.Container{proxyContainer(nil)},
+				},
+			},
+		},
+	}
+	if _, err := cluster.client.AppsV1().Deployments(e.ns).Create(e.Context(), d, metav1.CreateOptions{}); err != nil {
+		e.Fatalf("creating deployment %s: %v", name, err)
+	}
+}
+
+// update begins a rolling update.
+func (e *env) update(name string) {
+	e.Helper()
+	patch := `{"spec":{"template":{"metadata":{"annotations":{"version":"2"}}}}}`
+	_, err := cluster.client.AppsV1().Deployments(e.ns).Patch(e.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		e.Fatalf("updating deployment %s: %v", name, err)
+	}
+}
+
+// rolledOut waits until a Deployment has what it asks for, and nothing else.
+func (e *env) rolledOut(name string) {
+	e.Helper()
+	e.eventually("deployment "+name+" to be rolled out", func() error {
+		d, err := cluster.client.AppsV1().Deployments(e.ns).Get(e.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		s := d.Status
+		if s.ObservedGeneration < d.Generation || s.UpdatedReplicas != replicas || s.AvailableReplicas != replicas || s.Replicas != replicas {
+			return errorf("%+v", s)
+		}
+		if n := len(e.podsOf(name)); n != replicas {
+			return errorf("%d pods", n)
+		}
+		return nil
+	})
+}
+
+func (e *env) podsOf(name string) []corev1.Pod {
+	e.Helper()
+	pods, err := cluster.client.CoreV1().Pods(e.ns).List(e.Context(), metav1.ListOptions{LabelSelector: "app=" + name})
+	if err != nil {
+		e.Fatalf("listing pods: %v", err)
+	}
+	return pods.Items
+}
+
+// holding is what a process holds of its machine.
+type holding struct{ sockets, memory int } // memory in KiB
+
+func (p *program) holds() holding {
+	p.Helper()
+	pid := p.cmd.Process.Pid
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		p.Skipf("left out: %v", err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	if m == nil {
+		p.Fatalf("reading the memory of %d: %.300s", pid, status)
+	}
+	memory, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		p.Fatalf("reading the memory of %d: %v", pid, err)
+	}
+	return holding{sockets: socketsOf(p.T, pid), memory: memory}
+}
+
+// insider is the program in the test's own process.
+type insider struct {
+	*env
+	out, err buffer
+	cancel   context.CancelFunc
+	done     chan struct{}
+	code     int // once done
+}
+
+func (e *env) inside(args ...string) *insider {
+	e.Helper()
+	e.Setenv("KUBECTL_BACKLOG_IMAGE", toolsImage)
+	ctx, cancel := context.WithCancel(context.Background())
+	i := &insider{env: e, cancel: cancel, done: make(chan struct{})}
+	args = append(args, "--kubeconfig", cluster.kubeconfig, "-n", e.ns)
+	go func() {
+		defer close(i.done)
+		i.code = cmd.Main(ctx, args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &i.out, ErrOut: &i.err}, "test")
+	}()
+	e.Cleanup(i.stop)
+	return i
+}
+
+// stop ends it as ctrl-c does and waits.
+func (i *insider) stop() {
+	i.Helper()
+	i.cancel()
+	select {
+	case <-i.done:
+		if i.code != 130 {
+			i.Errorf("code %d\n%s", i.code, i.err.String())
+		}
+	case <-time.After(20 * time.Second):
+		i.Errorf("it does not end:\n%s", i.err.String())
+	}
+}
+
+func (i *insider) lastTable() string {
+	tables := strings.Split(i.out.String(), "\n\n")
+	return tables[max(0, len(tables)-2)]
+}
