@@ -41,6 +41,11 @@ func TestWaitingStandsStill(t *testing.T) {
 			{ids: []string{"b", "c"}, stuck: "1", still: "?1 of those that waited are no longer there: accepted, or reset by the caller"},
 			{ids: []string{"b", "c"}, stuck: "2", still: "5"},
 		},
+		"it stood still, and moves again": {
+			{ids: []string{"a", "b"}, stuck: first, still: first},
+			{ids: []string{"a", "b"}, stuck: "2", still: "5"},
+			{ids: []string{"b"}, stuck: "1", still: "?1 of those that waited are no longer there: accepted, or reset by the caller"},
+		},
 		"all are new": {
 			{ids: []string{"a", "b"}, stuck: first, still: first},
 			{ids: []string{"c"}, stuck: "0", still: "?2 of those that waited are no longer there: accepted, or reset by the caller"},
