@@ -15,7 +15,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apistream "k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
@@ -74,22 +73,22 @@ func (e *Execer) run(ctx context.Context, c command) error {
 }
 
 func spdyExecutor(e *Execer, to *url.URL) (remotecommand.Executor, error) {
-	transport, upgrader, err := spdy.RoundTripperFor(e.Config)
+	transport, upgrader, err := spdyTransport(e.Config)
 	if err != nil {
 		return nil, err
 	}
-	return remotecommand.NewSPDYExecutorForTransports(transport, tellingUpgrader{upgrader}, http.MethodPost, to)
+	return remotecommand.NewSPDYExecutorForTransports(transport, spdy.NewUpgraderForStreaming(tellingUpgrader{upgrader}), http.MethodPost, to)
 }
 
 // tellingUpgrader keeps the API server's Status where the library makes a
 // sentence of it.
-type tellingUpgrader struct{ spdy.Upgrader }
+type tellingUpgrader struct{ httpstream.UpgradeRoundTripper }
 
-func (u tellingUpgrader) NewConnection(resp *http.Response) (apistream.Connection, error) {
+func (u tellingUpgrader) NewConnection(resp *http.Response) (httpstream.Connection, error) {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		return nil, &httpstream.UpgradeFailureError{Cause: statusOf(resp)}
 	}
-	return u.Upgrader.NewConnection(resp)
+	return u.UpgradeRoundTripper.NewConnection(resp)
 }
 
 // forbiddenExec names the right that is missing. Over WebSocket the API server

@@ -115,17 +115,7 @@ func overWebSocket(ctx context.Context, config *rest.Config, to *url.URL) (*link
 
 // overSPDY upgrades to SPDY, which API servers have spoken since the beginning.
 func overSPDY(ctx context.Context, config *rest.Config, to *url.URL) (*link, error) {
-	tlsConfig, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, err
-	}
-	upgrader, err := streamspdy.NewRoundTripperWithConfig(streamspdy.RoundTripperConfig{
-		TLS: tlsConfig, Proxier: config.Proxy, PingPeriod: portforward.PingPeriod,
-	})
-	if err != nil {
-		return nil, err
-	}
-	transport, err := rest.HTTPWrappersForConfig(config, upgrader)
+	transport, upgrader, err := spdyTransport(config)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +137,22 @@ func overSPDY(ctx context.Context, config *rest.Config, to *url.URL) (*link, err
 		return nil, err
 	}
 	return &link{conn}, nil
+}
+
+// spdyTransport gives what makes one upgraded connection.
+func spdyTransport(config *rest.Config) (http.RoundTripper, httpstream.UpgradeRoundTripper, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	upgrader, err := streamspdy.NewRoundTripperWithConfig(streamspdy.RoundTripperConfig{
+		TLS: tlsConfig, Proxier: config.Proxy, PingPeriod: portforward.PingPeriod,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	transport, err := rest.HTTPWrappersForConfig(config, upgrader)
+	return transport, upgrader, err
 }
 
 // statusOf reads the API server's own account of a refusal.

@@ -105,6 +105,25 @@ func TestExec(t *testing.T) {
 	})
 }
 
+// Where a port-forward is not allowed, the proxy's page comes through the API
+// server's pod proxy; where neither is, both rights are named.
+func TestPodProxy(t *testing.T) {
+	e := newEnv(t, nil)
+	e.create(proxyPod("server", map[string]string{"LINKERD2_PROXY_CORES": "2"}))
+	e.running("server")
+	rights := without("get pods/portforward", "create pods/portforward")
+	p := e.user(t, "proxied", append([]right{"get pods/proxy"}, rights...)...).getJSON("server")["server"]
+	if p.Runtime.Workers != model.Known[int64](2) || !p.Runtime.Window.Busy.IsKnown() || p.Collection.Metrics != "" {
+		t.Errorf("workers %+v, busy %+v, %+v", p.Runtime.Workers, p.Runtime.Window.Busy, p.Collection)
+	}
+	p = e.user(t, "neither", rights...).getJSON("server")["server"]
+	for _, want := range []string{"pods/portforward", "not allowed to get pods/proxy in namespace " + e.ns} {
+		if p.Collection.Stage != model.StageOK || !strings.Contains(p.Collection.Metrics, want) {
+			t.Errorf("%q is not in %+v", want, p.Collection)
+		}
+	}
+}
+
 // queue is depth/limit, with ? for what is unknown.
 func queue(s model.Socket) string {
 	limit := "?"
