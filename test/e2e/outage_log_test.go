@@ -44,14 +44,15 @@ func (l *frameLog) last() uint64 {
 	return 0
 }
 
-// whole says of a log that from a frame on none is missing and none is there
-// twice.
+// whole says of a log that no frame is there twice, and that from one on none is
+// missing.
 func (l *frameLog) whole(t *testing.T, from uint64) {
 	t.Helper()
 	seqs := l.all()
 	for i := 1; i < len(seqs); i++ {
-		if seqs[i-1] >= from && seqs[i] != seqs[i-1]+1 {
-			t.Errorf("frame %d follows frame %d", seqs[i], seqs[i-1])
+		before, now := seqs[i-1], seqs[i]
+		if now <= before || before >= from && now != before+1 {
+			t.Errorf("frame %d follows frame %d", now, before)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestNodeRestarts(t *testing.T) {
 		both()
 		t.Logf("%s: %s until it worked, %s more until figures were current", what, works.Sub(begun).Round(100*time.Millisecond), time.Since(works).Round(100*time.Millisecond))
 	}
-	again("container runtime", "containerd")
+	again("container runtime", "containerd") // may lose what it was about to write down
 	again("kubelet", "kubelet", "containerLogMaxSize=8Ki", "containerLogMonitorInterval=3s")
 	before := log.last()
 	e.eventually("two rotations of the log", func() error {

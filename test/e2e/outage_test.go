@@ -32,6 +32,7 @@ type outage struct {
 	note   string // why rows are stale, in part
 	top    *program
 	get    *program
+	held   holding // by top, before
 }
 
 // steadyLoad makes two pods whose figures are known: "full", whose queue is full
@@ -109,6 +110,9 @@ func TestOutages(t *testing.T) {
 	term.shows("full", "loaded", "5/4")
 	time.Sleep(2 * time.Second)
 
+	for _, o := range outages {
+		o.held = o.top.holds()
+	}
 	begun := time.Now()
 	for _, o := range outages {
 		o.begin()
@@ -140,6 +144,12 @@ func TestOutages(t *testing.T) {
 		t.Logf("current again after %s; before:\n%s", recovered, screen)
 	})
 	for _, o := range outages {
+		e.eventually("sockets as before, "+o.name, func() error {
+			if now := o.top.holds(); now.sockets > o.held.sockets+1 {
+				return errorf("%d, before %d", now.sockets, o.held.sockets)
+			}
+			return nil
+		})
 		o.top.interrupt()
 		o.get.interrupt()
 		t.Run(o.name, func(t *testing.T) {
@@ -193,7 +203,7 @@ func (o *outage) checkTables(t *testing.T, begun, ended time.Time) {
 		if len(rows) != 2 {
 			t.Errorf("not both rows in\n%s", table)
 		}
-		away := at.After(begun.Add(6*time.Second)) && at.Before(ended)
+		away := at.After(begun.Add(6*time.Second)) && at.Add(time.Second).Before(ended) // at has whole seconds
 		for _, row := range rows {
 			m := staleRow.FindStringSubmatch(row)
 			switch {
