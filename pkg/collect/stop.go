@@ -58,51 +58,61 @@ func (e *Execer) Stop(ctx context.Context, pod *corev1.Pod, probe string) error 
 	if s := pod.Spec.ShareProcessNamespace; target == "" && s != nil && *s {
 		target = "the pod's own first process"
 	}
-	said := &words{}
-	execCtx, cancel := context.WithTimeout(ctx, stopWait)
-	refused := e.run(execCtx, command{
-		namespace: pod.Namespace, pod: pod.Name, container: probe,
-		words:  []string{"sh", "-c", stopScript, "backlog-stop", target},
-		stdout: said, stderr: said,
-	})
-	cancel()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if final(refused) {
-		return refused
-	}
 	// Without a target the sampler is the container's first process, and the exec
 	// is killed together with it: only the container's state tells how it went.
+	said, refused := e.signal(ctx, pod, probe, target)
 	for end := time.Now().Add(stopWait); ; {
-		fresh, err := e.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		done, err := e.ended(ctx, pod, probe)
 		switch {
-		case apierrors.IsNotFound(err):
-			return &GoneError{Pod: name, Why: "was deleted"}
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil && pod.UID != "" && fresh.UID != pod.UID:
-			return &GoneError{Pod: name, Why: "was replaced by another of the same name"}
-		case err == nil:
-			switch stage, _ := ProbeState(fresh, probe); stage {
-			case model.StageEnded, model.StageFailed:
-				return nil
-			case model.StageGone:
-				return &GoneError{Pod: name, Why: finished(fresh)}
-			}
-		}
-		if answered(refused) {
-			return fmt.Errorf("ending %s of pod %s: %w", probe, name, &saidError{err: refused, said: said.line()})
-		}
-		if time.Now().After(end) {
-			break
+		case done || err != nil:
+			return err
+		case final(refused):
+			return refused
+		case answered(refused) || refused != nil && time.Now().After(end):
+			return fmt.Errorf("ending %s of pod %s: %w", probe, name, &saidError{err: refused, said: said})
+		case time.Now().After(end):
+			return fmt.Errorf("ending %s of pod %s: it was told to end, and runs on after %s", probe, name, stopWait)
 		}
 		if err := pause(ctx, stopPoll); err != nil {
 			return err
 		}
+		if passing(refused) {
+			said, refused = e.signal(ctx, pod, probe, target) // the kubelet was away, or busy
+		}
 	}
-	if refused != nil {
-		return fmt.Errorf("ending %s of pod %s: %w", probe, name, &saidError{err: refused, said: said.line()})
+}
+
+// signal tells the sampler to end, and gives what the container said to it.
+func (e *Execer) signal(ctx context.Context, pod *corev1.Pod, probe, target string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	said := &words{}
+	err := e.run(ctx, command{
+		namespace: pod.Namespace, pod: pod.Name, container: probe,
+		words:  []string{"sh", "-c", stopScript, "backlog-stop", target},
+		stdout: said, stderr: said,
+	})
+	return said.line(), err
+}
+
+// ended says whether a probe has ended. An API server that does not answer does
+// not tell; that the pod is gone is an error.
+func (e *Execer) ended(ctx context.Context, pod *corev1.Pod, probe string) (bool, error) {
+	name := pod.Namespace + "/" + pod.Name
+	fresh, err := e.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, &GoneError{Pod: name, Why: "was deleted"}
+	case err != nil:
+		return false, ctx.Err()
+	case pod.UID != "" && fresh.UID != pod.UID:
+		return false, &GoneError{Pod: name, Why: "was replaced by another of the same name"}
 	}
-	return fmt.Errorf("ending %s of pod %s: it was told to end, and runs on after %s", probe, name, stopWait)
+	switch stage, _ := ProbeState(fresh, probe); stage {
+	case model.StageEnded, model.StageFailed:
+		return true, nil
+	case model.StageGone:
+		return false, &GoneError{Pod: name, Why: finished(fresh)}
+	}
+	return false, nil
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // probePod is pod shop/a with a probe that runs.
@@ -48,6 +50,26 @@ func TestStopEndsAProbe(t *testing.T) {
 		if want := []string{"sh", "-c", stopScript, "backlog-stop", target}; strings.Join(got.words, "|") != strings.Join(want, "|") {
 			t.Errorf("ran %q", got.words)
 		}
+	}
+}
+
+// A kubelet that is away for a moment is asked again.
+func TestStopWaitsForTheKubelet(t *testing.T) {
+	s, k := serveExec(t)
+	pod := probePod("")
+	s.change(func(p *corev1.Pod) { *p = *pod })
+	tries := 0
+	k.refuseSPDY = func(w http.ResponseWriter) {
+		tries++
+		refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "error dialing backend: connection refused")
+		if tries == 2 {
+			endProbe(s, 0)
+		}
+	}
+	k.refuseWebSocket = func(w http.ResponseWriter) { http.Error(w, "no", http.StatusBadGateway) }
+	e := &Execer{Config: s.config, Client: s.client}
+	if err := e.Stop(t.Context(), pod, "backlog-probe-1"); err != nil || tries != 2 {
+		t.Errorf("%d tries: %v", tries, err)
 	}
 }
 
