@@ -33,7 +33,7 @@ container=${BACKLOG_PROBE_CONTAINER:-}
 id=${BACKLOG_PROBE_CONTAINER_ID:-}
 stdin=${BACKLOG_PROBE_STDIN:-}
 showowners=${BACKLOG_PROBE_OWNERS:-}$target$id
-names='TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDoCookies TcpExtTCPReqQFullDrop TcpExtSyncookiesSent TcpExtSyncookiesRecv TcpPassiveOpens'
+names='TcpExtListenOverflows TcpExtListenDrops TcpExtTCPReqQFullDoCookies TcpExtTCPReqQFullDrop TcpExtSyncookiesSent TcpExtSyncookiesRecv TcpPassiveOpens '
 
 # Newest ss first: -e adds the inode, -O (iproute2 5.2) one line a socket, -H
 # (4.7) no header. The first that works is kept. "state listening" instead of -l,
@@ -43,7 +43,11 @@ full=-HOtnme
 ss="$full -HOtnm -Htnm -tnm"
 command -v ss >/dev/null 2>&1 || ss=
 nstat=yes
-command -v nstat >/dev/null 2>&1 || nstat=
+nstatsays=
+command -v nstat >/dev/null 2>&1 || {
+	nstat=
+	nstatsays='nstat is not in this image: counters are from /proc/net'
+}
 grep=yes
 command -v grep >/dev/null 2>&1 || grep=
 sed=yes
@@ -194,36 +198,99 @@ listening() {
 	done
 }
 
+# Counters of the namespace. nstat reads /proc/net and nothing else, and to start
+# it costs half as much as ss: it is asked every tenth frame, and in between the
+# same files are read here.
+#
 # -s: the history file stays untouched, since the root file system is read-only.
 # Anything but "#kernel" in the header is the figures of somebody's nstat daemon.
 counters() {
-	if [ -n "$nstat" ] && figures=$(nstat -asz $names 2>/dev/null); then
-		case $figures in
-		'#kernel'*)
-			echo '==backlog-section nstat=='
-			printf '%s\n' "$figures"
-			return
-			;;
-		esac
-		note 'nstat answers with figures of a daemon: counters are from /proc/net'
-	elif [ -n "$nstat" ]; then
-		note 'nstat failed: counters are from /proc/net'
-	else
-		note 'nstat is not in this image: counters are from /proc/net'
+	if [ -n "$nstat" ] && [ "$((seq % 10))" -eq 1 ]; then
+		if figures=$(nstat -asz $names 2>/dev/null); then
+			case $figures in
+			'#kernel'*)
+				nstatsays=
+				echo '==backlog-section nstat=='
+				printf '%s\n' "$figures"
+				return
+				;;
+			esac
+			nstatsays='nstat answers with figures of a daemon: counters are from /proc/net'
+		else
+			nstatsays='nstat failed: counters are from /proc/net'
+		fi
 	fi
-	table netstat TcpExt:
-	table snmp Tcp:
+	[ -z "$nstatsays" ] || note "$nstatsays"
+	proc
 }
 
-# The two lines, names and values, of one protocol.
-table() {
-	[ -r "/proc/net/$1" ] || return
-	echo "==backlog-section $1=="
-	cat "/proc/net/$1" 2>/dev/null | while read -r key rest; do
-		case $key in
-		"$2") echo "$key $rest" ;;
+# The counters that are used, of the pairs of lines, names and values, that
+# /proc/net/netstat and snmp consist of. What the shell reads by itself it reads
+# byte by byte, the output of a child at once.
+proc() {
+	figures=$(cat /proc/net/netstat /proc/net/snmp 2>/dev/null)
+	IFS=$newline
+	set -- $figures
+	IFS=$blanks
+	ext=
+	tcp=
+	for line do
+		case $line in
+		TcpExt:*)
+			if [ -z "$ext" ]; then
+				ext=$line
+				[ "$ext" = "$exthead" ] || {
+					exthead=$ext
+					places $ext
+					extat=$at
+				}
+			else
+				echo '==backlog-section netstat=='
+				chosen "$extat" $ext
+				chosen "$extat" $line
+			fi
+			;;
+		Tcp:*)
+			if [ -z "$tcp" ]; then
+				tcp=$line
+				[ "$tcp" = "$tcphead" ] || {
+					tcphead=$tcp
+					places $tcp
+					tcpat=$at
+				}
+			else
+				echo '==backlog-section snmp=='
+				chosen "$tcpat" $tcp
+				chosen "$tcpat" $line
+				return
+			fi
+			;;
 		esac
 	done
+}
+
+# Where the names that are used stand among the words of a line: with every
+# kernel elsewhere.
+places() {
+	at=
+	place=0
+	for word do
+		place=$((place + 1))
+		case $names in
+		*Ext"$word"' '* | *Tcp"$word"' '*) at="$at $place" ;;
+		esac
+	done
+}
+
+# The first word of a line, and those at the given places.
+chosen() {
+	at=$1
+	shift
+	text=$1
+	for place in $at; do
+		eval "text=\"\$text \${$place:-}\""
+	done
+	echo "$text"
 }
 
 # What the target and each of its threads do. Nothing is printed without a target.
@@ -341,6 +408,8 @@ seq=0
 scanned=
 listeners=
 queued=
+exthead=
+tcphead=
 owned=
 ownersat=
 soughtat=
