@@ -14,8 +14,10 @@ import (
 
 // catFiles are read at once, in this order: the clock first, as in a sampler's
 // frame.
-var catFiles = [...]string{
-	"/proc/uptime", "/proc/sys/net/core/somaxconn", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/tcp", "/proc/net/tcp6",
+func catFiles() []string {
+	return []string{
+		"/proc/uptime", "/proc/sys/net/core/somaxconn", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/tcp", "/proc/net/tcp6",
+	}
 }
 
 const (
@@ -63,7 +65,7 @@ func (f *execFollower) cat(ctx context.Context, container string) (parse.Frame, 
 	}()
 	err := f.execer.run(ctx, command{
 		namespace: f.pod.Namespace, pod: f.pod.Name, container: container,
-		words: append([]string{"cat"}, catFiles[:]...), stdout: in, stderr: said,
+		words: append([]string{"cat"}, catFiles()...), stdout: in, stderr: said,
 	})
 	_ = in.Close()
 	got := <-read
