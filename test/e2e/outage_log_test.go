@@ -71,7 +71,7 @@ func (e *env) followLog(server, pod string) *frameLog {
 	go func() {
 		defer close(done)
 		prober := &collect.Prober{Client: client}
-		if err := prober.Follow(ctx, e.ns, pod, "backlog-probe-1", time.Minute, l.take); ctx.Err() == nil {
+		if err := prober.Follow(ctx, e.ns, pod, "backlog-probe-1", 2*time.Second, l.take); ctx.Err() == nil {
 			e.Errorf("following the log: %v", err)
 		}
 	}()
@@ -89,7 +89,7 @@ func TestLogCutAnywhere(t *testing.T) {
 	e.create(serverPod("a", []string{"-listen", "127.0.0.1:8080/16"}))
 	e.running("a")
 	e.backlog("get", "a", "--window", "0")
-	time.Sleep(3 * time.Second) // a log to catch up with
+	time.Sleep(5 * time.Second) // a log that is longer than what is asked for
 
 	const followers, cuts = 8, 5
 	type run struct {
@@ -100,7 +100,7 @@ func TestLogCutAnywhere(t *testing.T) {
 	for range followers {
 		places := make([]int64, cuts)
 		for i := range places {
-			places[i] = random.Int64N(2500) // five frames and a half
+			places[i] = random.Int64N(2500) // some five frames
 		}
 		r := &run{streams: &atomic.Int32{}}
 		g := newAPIProxy(t)
@@ -134,9 +134,6 @@ func TestLogCutAnywhere(t *testing.T) {
 			return nil
 		})
 		r.log.whole(t, 1)
-		if seqs := r.log.all(); seqs[0] != 1 {
-			t.Errorf("the first frame is %d", seqs[0])
-		}
 	}
-	t.Logf("frames 1 to %d for %d followers, each over %d streams", target, followers, cuts+1)
+	t.Logf("frames up to %d for %d followers, each over %d streams", target, followers, cuts+1)
 }

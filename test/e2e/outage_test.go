@@ -32,7 +32,7 @@ type outage struct {
 	note   string // why rows are stale, in part
 	top    *program
 	get    *program
-	held   holding // by top, before
+	held   int // sockets of top, before
 }
 
 // steadyLoad makes two pods whose figures are known: "full", whose queue is full
@@ -111,7 +111,7 @@ func TestOutages(t *testing.T) {
 	time.Sleep(2 * time.Second)
 
 	for _, o := range outages {
-		o.held = o.top.holds()
+		o.held = socketsOf(t, o.top.cmd.Process.Pid)
 	}
 	begun := time.Now()
 	for _, o := range outages {
@@ -145,8 +145,8 @@ func TestOutages(t *testing.T) {
 	})
 	for _, o := range outages {
 		e.eventually("sockets as before, "+o.name, func() error {
-			if now := o.top.holds(); now.sockets > o.held.sockets+1 {
-				return errorf("%d, before %d", now.sockets, o.held.sockets)
+			if now := socketsOf(t, o.top.cmd.Process.Pid); now > o.held+1 {
+				return errorf("%d, before %d", now, o.held)
 			}
 			return nil
 		})

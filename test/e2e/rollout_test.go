@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/pprof"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,80 +26,52 @@ const replicas = 40
 
 // Forty pods are replaced by forty others under the eyes of top: the old ones stay
 // as rows that are gone, the new ones appear, and what the program holds is then
-// what it held before. It runs twice: as its users do, to count sockets and memory,
-// and in this process, to count goroutines.
+// what it held before. It runs in this process, so that goroutines can be counted.
 func TestRollingUpdate(t *testing.T) {
 	e := newEnv(t, nil)
 	started := time.Now()
+	step := func(what string) { t.Helper(); t.Logf("%s after %s", what, time.Since(started).Round(time.Second)) }
 	e.deploy("server")
 	e.rolledOut("server")
-	t.Logf("%d pods after %s", replicas, time.Since(started).Round(time.Second))
+	step("running")
 
-	base := runtime.NumGoroutine()
-	inside := e.inside("top", "-l", "app=server", "--interval", "1s")
-	outside := e.start("top", "-l", "app=server", "--interval", "1s")
-	both := map[string]func() string{"outside": outside.lastTable, "inside": inside.lastTable}
+	start := holds(t)
+	top := e.inside("top", "-l", "app=server", "--interval", "1s")
 	rows := func(fresh, gone int) {
 		t.Helper()
-		for where, table := range both {
-			e.eventually(fmt.Sprintf("%d pods with figures and %d gone, %s", fresh, gone, where), func() error {
-				text := table()
-				ok, ended := len(rowOK.FindAllString(text, -1)), len(rowGone.FindAllString(text, -1))
-				if ok != fresh || ended != gone {
-					return errorf("%d and %d in\n%s", ok, ended, text)
-				}
-				return nil
-			})
-		}
+		e.eventually(fmt.Sprintf("%d pods with figures and %d gone", fresh, gone), func() error {
+			text := top.lastTable()
+			ok, ended := len(rowOK.FindAllString(text, -1)), len(rowGone.FindAllString(text, -1))
+			if ok != fresh || ended != gone {
+				return errorf("%d and %d in\n%s", ok, ended, text)
+			}
+			return nil
+		})
 	}
 	rows(replicas, 0)
+	step("all with figures")
 	time.Sleep(3 * time.Second) // until connections that lost a race are let go
-	before := outside.holds()
-	goroutines := runtime.NumGoroutine()
+	before := holds(t)
 
-	t.Logf("all with figures after %s", time.Since(started).Round(time.Second))
 	e.update("server")
 	e.rolledOut("server")
-	t.Logf("replaced after %s", time.Since(started).Round(time.Second))
+	step("replaced")
 	rows(replicas, replicas)
-	t.Logf("seen after %s", time.Since(started).Round(time.Second))
+	step("seen")
 
-	var after holding
-	e.eventually("sockets as before", func() error {
-		if after = outside.holds(); after.sockets > before.sockets+2 {
-			return errorf("%+v, before %+v", after, before)
-		}
-		return nil
-	})
-	now := 0
-	e.eventually("goroutines as before", func() error {
-		if now = runtime.NumGoroutine(); now > goroutines+10 {
-			var stacks bytes.Buffer
-			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-			return errorf("%d, before %d\n%.6000s", now, goroutines, stacks.String())
-		}
-		return nil
-	})
-	// Every row that is gone keeps its last figures, and Go its garbage for a while.
+	after := e.settles("as before the update", before)
+	// A row that is gone keeps its last figures.
 	if after.memory > before.memory*3/2 {
-		t.Errorf("resident memory %d KiB, before %d KiB", after.memory, before.memory)
+		t.Errorf("%d KiB in use, before %d KiB", after.memory>>10, before.memory>>10)
 	}
-	outside.end()
-	inside.stop()
-	e.eventually("goroutines as before the start", func() error {
-		if n := runtime.NumGoroutine(); n > base+5 {
-			var stacks bytes.Buffer
-			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-			return errorf("%d, before the start %d\n%.6000s", n, base, stacks.String())
-		}
-		return nil
-	})
+	top.stop()
+	e.settles("as before the start", start)
 	for _, p := range e.podsOf("server") {
 		if n := len(p.Spec.EphemeralContainers); n != 1 {
-			t.Errorf("pod %s has %d ephemeral containers, want one that both share", p.Name, n)
+			t.Errorf("pod %s has %d ephemeral containers", p.Name, n)
 		}
 	}
-	t.Logf("goroutines before the start %d, then %d, %d; held %+v, %+v", base, goroutines, now, before, after)
+	t.Logf("held before the start %+v, before the update %+v, after it %+v", start, before, after)
 }
 
 var (
@@ -170,25 +141,34 @@ func (e *env) podsOf(name string) []corev1.Pod {
 	return pods.Items
 }
 
-// holding is what a process holds of its machine.
-type holding struct{ sockets, memory int } // memory in KiB
+// holding is what this process holds; memory is what is in use, in bytes.
+type holding struct {
+	goroutines, sockets int
+	memory              uint64
+}
 
-func (p *program) holds() holding {
-	p.Helper()
-	pid := p.cmd.Process.Pid
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		p.Skipf("left out: %v", err)
-	}
-	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
-	if m == nil {
-		p.Fatalf("reading the memory of %d: %.300s", pid, status)
-	}
-	memory, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		p.Fatalf("reading the memory of %d: %v", pid, err)
-	}
-	return holding{sockets: socketsOf(p.T, pid), memory: memory}
+func holds(t *testing.T) holding {
+	t.Helper()
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what pools held goes with the second
+	runtime.ReadMemStats(&m)
+	return holding{goroutines: runtime.NumGoroutine(), sockets: socketsOf(t, os.Getpid()), memory: m.HeapAlloc}
+}
+
+// settles waits until goroutines and sockets are about as they were.
+func (e *env) settles(what string, before holding) (now holding) {
+	e.Helper()
+	e.eventually("goroutines and sockets "+what, func() error {
+		now = holds(e.T)
+		if now.goroutines > before.goroutines+10 || now.sockets > before.sockets+3 {
+			var stacks bytes.Buffer
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+			return errorf("%+v, they were %+v\n%.6000s", now, before, stacks.String())
+		}
+		return nil
+	})
+	return now
 }
 
 // insider is the program in the test's own process.
