@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // probePods are measured together, so that ticks of 10 ms are fine enough.
@@ -23,10 +24,6 @@ func (b *bench) probeCost(ctx context.Context) error {
 		pods = append(pods, podOf(fmt.Sprintf("cost-%d", i), server(10)))
 		args = append(args, pods[i].Name)
 	}
-	before, err := samplers()
-	if err != nil {
-		return err
-	}
 	if err := b.start(ctx, pods...); err != nil {
 		return err
 	}
@@ -34,14 +31,16 @@ func (b *bench) probeCost(ctx context.Context) error {
 		return err
 	}
 	var pids []int
-	all, err := samplers()
-	if err != nil {
-		return err
-	}
-	for _, pid := range all {
-		if !contains(before, pid) {
-			pids = append(pids, pid)
+	for _, pod := range pods {
+		made, err := b.client.CoreV1().Pods(b.ns).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("looking for the pod's processes: %w", err)
 		}
+		found, err := samplers(string(made.UID))
+		if err != nil {
+			return err
+		}
+		pids = append(pids, found...)
 	}
 	if len(pids) == 0 {
 		b.add("probe", "", "not measured: its processes are not on this machine")
@@ -108,15 +107,6 @@ func (b *bench) logBytes(ctx context.Context, pod string) (float64, error) {
 		}
 	}
 	return float64(len(text)+lines*criPrefix) / float64(since), nil
-}
-
-func contains(list []int, n int) bool {
-	for _, m := range list {
-		if m == n {
-			return true
-		}
-	}
-	return false
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -12,24 +12,24 @@ import (
 // ticksPerSecond is the unit of CPU time in /proc, fixed for user space.
 const ticksPerSecond = 100
 
-// samplers are the processes of probes on this machine.
-func samplers() ([]int, error) {
+// samplers are the processes of the probes of a pod on this machine.
+func samplers(uid string) ([]int, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
 	}
 	var pids []int
 	for _, dir := range dirs {
-		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || !bytes.HasSuffix(bytes.TrimRight(line, "\x00"), []byte("\x00backlog-probe")) {
-			continue
-		}
-		// A subshell of the sampler has the same command line.
 		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || isSampler(parent(pid)) {
+		// A subshell of the sampler has the same command line.
+		if err != nil || !isSampler(pid) || isSampler(parent(pid)) {
 			continue
 		}
-		pids = append(pids, pid)
+		cgroup, err := os.ReadFile(filepath.Join(dir, "cgroup"))
+		// systemd's names have underscores where the UID has hyphens.
+		if err == nil && strings.Contains(strings.ReplaceAll(string(cgroup), "_", "-"), uid) {
+			pids = append(pids, pid)
+		}
 	}
 	return pids, nil
 }
