@@ -12,7 +12,7 @@ import (
 // accepts, is what sets it apart from accept-slow.
 func acceptStalled(f *facts, l *listener) (model.Verdict, bool) {
 	s := l.still
-	proven := s.seconds >= stallSeconds && s.seconds >= stallFactor*s.others
+	proven := l.provenStill()
 	if !proven {
 		return stalledBySigns(f, l)
 	}
@@ -56,6 +56,10 @@ func acceptStalled(f *facts, l *listener) (model.Verdict, bool) {
 		v.Candidates = []model.Class{model.ClassFDExhausted}
 	}
 	return v, true
+}
+
+func (l *listener) provenStill() bool {
+	return l.still.seconds >= stallSeconds-slack && l.still.seconds >= stallFactor*l.still.others
 }
 
 // stalledBySigns is for a namespace in which others accept (probes, scrapes), so
@@ -131,7 +135,7 @@ func fdExhausted(f *facts, l *listener) (model.Verdict, bool) {
 // kernel picks a socket by hash, so that its share of clients meets it for ever.
 func imbalance(f *facts, l *listener) (model.Verdict, bool) {
 	s := l.skew
-	if s.seconds < stallSeconds {
+	if s.seconds < stallSeconds-slack {
 		return model.Verdict{}, false
 	}
 	n := len(l.l.Sockets)

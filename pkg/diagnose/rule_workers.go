@@ -107,9 +107,17 @@ func (f *facts) pressureSince(l *listener) model.Value[float64] {
 }
 
 // justBegun: pressure of less than a few seconds that goes on may become any of
-// the lasting kinds, unless the workers are known to have headroom.
+// the lasting kinds, unless the workers are known to have headroom and the queue
+// does not stay full. So may a standstill that goes on.
 func justBegun(f *facts, l *listener) (model.Verdict, bool) {
-	if !l.pressed() || !l.lasting || l.w.headroom == yes || l.spanSeconds(f) >= spanSeconds || l.lowShare >= drainedOf {
+	if !l.pressed() || !l.lasting {
+		return model.Verdict{}, false
+	}
+	short := l.spanSeconds(f) < spanSeconds-slack && l.lowShare < drainedOf && (l.w.headroom != yes || l.highShare >= mostOf)
+	// Twice the longest gap between two accepts before it: not an acceptor that
+	// blocks, or not for sure.
+	still := l.still.lasts && !l.provenStill() && l.highShare >= mostOf && l.still.seconds >= 1 && l.still.seconds >= 2*l.still.others
+	if !short && !still {
 		return model.Verdict{}, false
 	}
 	if l.spanFrom == 0 && len(f.samples) >= 2*minSamples && f.seconds.Or(0) < spanSeconds {

@@ -26,6 +26,8 @@ const (
 	// a freeze of 2 s (garbage collection, SIGSTOP) ends by itself. It is also
 	// model.StallSeconds, when a runtime counts as stalled.
 	stallSeconds = 3.0
+	// slack: samples are taken every second, give or take that many seconds.
+	slack = 0.1
 	// stallFactor: an acceptor that blocks between two accepts leaves gaps of one
 	// length. A gap is a stall only when it is that much longer than those before.
 	stallFactor = 3.0
@@ -47,9 +49,10 @@ const (
 	starvedFactor = 1.5
 	// threadSaturated is a thread's CPU use, in cores, at which it has none left.
 	threadSaturated = 0.9
-	// limitReached is the share of the CPU limit at which it binds: the kernel hands
-	// the limit out in periods of 100 ms, and a few are missed at either end.
-	limitReached = 0.9
+	// limitReached is the share of the CPU limit at which it binds. The kernel hands
+	// it out in slices of 5 ms to each CPU, and what is left of a slice at the end of
+	// a period is lost: a limit of 6 ms in 100 on two CPUs shows as 5.
+	limitReached = 0.8
 	// fdReached is the share of the descriptor limit at which accept fails: a
 	// connection is closed now and then, between two readings.
 	fdReached = 0.98

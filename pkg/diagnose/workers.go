@@ -252,12 +252,13 @@ func (f *facts) readProcess(w *workers, from, to int) {
 	wait, waitKnown := t.wait.Get()
 	want := max(cpu+wait, t.running) // cores wanted: used, waited for, or by the states
 	limit, limited := f.h.CPULimit.Get()
-	enough := t.readings >= minSamples
-	switch {
-	case waitKnown:
+	// Without run-queue wait, how often a thread was found runnable says the same,
+	// when all threads were read, and often enough.
+	whole := waitKnown || t.readings >= minSamples && t.omitted == 0
+	if whole || want >= busyEnough && want >= starvedFactor*cpu {
 		w.starved = answerOf(want >= busyEnough && want >= starvedFactor*cpu)
-	case enough:
-		w.starved = answerOf(want >= busyEnough && want >= starvedFactor*cpu)
+	} else {
+		w.unknown = append(w.unknown, "whether the threads wait for a CPU: "+orWords(f.last.Process.Wait.Reason(), "run-queue wait was not read"))
 	}
 	if limited && limit > 0 && cpu >= limitReached*limit && cpu < threadSaturated {
 		w.starved = yes // its limit is less than one busy thread
@@ -270,8 +271,12 @@ func (f *facts) readProcess(w *workers, from, to int) {
 		most = model.Known(limit)
 	}
 	w.saturated = answerOf(t.busiest >= threadSaturated || most.IsKnown() && cpu >= limitReached*most.Or(0))
-	w.headroom = answerOf(want < busyEnough || t.busiest >= 0 && t.busiest < busyEnough && !(most.IsKnown() && cpu >= busyEnough*most.Or(0)))
-	w.asleep = answerOf(want < idleBusy)
+	if !whole && w.saturated == no {
+		w.saturated = open
+	} else if whole {
+		w.asleep = answerOf(want < idleBusy)
+		w.headroom = answerOf(want < busyEnough || t.busiest >= 0 && t.busiest < busyEnough && !(most.IsKnown() && cpu >= busyEnough*most.Or(0)))
+	}
 	text := fmt.Sprintf("%s cores used", ratio(cpu))
 	if waitKnown {
 		text += fmt.Sprintf(", %s s per second waited for a CPU", ratio(wait))
@@ -295,7 +300,7 @@ func (f *facts) readProcess(w *workers, from, to int) {
 
 // threadFacts are means over the readings of a span.
 type threadFacts struct {
-	readings              int
+	readings, omitted     int
 	cpu, wait             model.Value[float64]
 	seconds               float64
 	busiest               float64 // CPU of the busiest thread, in cores; -1 unknown
@@ -318,6 +323,7 @@ func (f *facts) threads(from, to int) threadFacts {
 		}
 		last = p.Uptime
 		t.readings++
+		t.omitted = max(t.omitted, p.OmittedThreads)
 		n := 0
 		t.stopped = false
 		for j := range p.Threads {
