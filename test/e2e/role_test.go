@@ -49,6 +49,16 @@ func TestLeastRole(t *testing.T) {
 		if p.Runtime.Workers != model.Known[int64](2) || !p.Runtime.Window.Busy.IsKnown() {
 			t.Errorf("%v: workers %+v, busy %+v", args, p.Runtime.Workers, p.Runtime.Window.Busy)
 		}
+		// Without nodes the CPUs are those that the app may run on, and that is said.
+		i := slices.IndexFunc(p.Knobs, func(k model.Knob) bool { return k.Name == "workers" })
+		if i < 0 || !p.Knobs[i].Asked.IsKnown() {
+			t.Errorf("%v: what was asked for: %+v", args, p.Knobs)
+		}
+		if !slices.ContainsFunc(p.Notes, func(n string) bool {
+			return strings.Contains(n, "Cpus_allowed_list") && strings.Contains(n, "nodes")
+		}) {
+			t.Errorf("%v: where the CPUs are from is not said: %q", args, p.Notes)
+		}
 	}
 	// Optional rights are not asked for, as if they were needed.
 	r := u.backlog("get", "server", "-o", "wide", "--window", "0")

@@ -43,6 +43,11 @@ func (t *terminal) keys(keys ...string) {
 	t.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
+// line is what somebody would type to run the program.
+func (t *terminal) line(args ...string) string {
+	return "KUBECTL_BACKLOG_IMAGE=" + toolsImage + " " + strings.Join(t.command(t.Context(), args...).Args, " ")
+}
+
 // shows waits until the screen holds all of the words.
 func (t *terminal) shows(words ...string) string {
 	t.Helper()
@@ -70,8 +75,7 @@ func TestTopInARealTerminal(t *testing.T) {
 			term := e.terminal(size[0], size[1])
 			term.keys("echo before", "Enter")
 			term.shows("before")
-			command := e.command(t.Context(), "top", "server")
-			term.keys("KUBECTL_BACKLOG_IMAGE="+toolsImage+" "+strings.Join(command.Args, " ")+"; echo left with $?", "Enter")
+			term.keys(term.line("top", "server", "--yes")+"; echo left with $?", "Enter")
 			term.shows("server", "4143", "0/16", "ok")
 
 			wait := e.background("server", "load", "burst", "-addr", "127.0.0.1:4143", "-n", "300", "-every", "1s", "-for", "12s", "-timeout", "1s")
@@ -83,7 +87,8 @@ func TestTopInARealTerminal(t *testing.T) {
 			term.keys("Enter")
 			term.shows("ListenOverflows", "admin:4191")
 			term.keys("Escape")
-			term.shows("overflowing")
+			// Only the list has this key. A q right behind Escape would be Alt-q.
+			term.shows("⏎ detail")
 			term.keys("q")
 			after := term.shows("before", "left with 0")
 			if strings.Contains(after, "overflowing") {
@@ -100,8 +105,7 @@ func TestTopInterrupted(t *testing.T) {
 	e.create(proxyPod("server", nil))
 	e.running("server")
 	term := e.terminal(100, 30)
-	command := e.command(t.Context(), "top", "server")
-	term.keys("KUBECTL_BACKLOG_IMAGE="+toolsImage+" "+strings.Join(command.Args, " ")+"; echo left with $?", "Enter")
+	term.keys(term.line("top", "server", "--yes")+"; echo left with $?", "Enter")
 	term.shows("server")
 	time.Sleep(300 * time.Millisecond)
 	term.keys("C-c")
