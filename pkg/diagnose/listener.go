@@ -95,6 +95,7 @@ func pointOf(m *model.Listener) (p point) {
 func (p point) full() bool {
 	return p.limit >= 0 && p.worst >= 1 && float64(p.worst) >= high*float64(p.limit)
 }
+
 func (p point) drained() bool {
 	return p.worst == 0 || p.limit >= 0 && float64(p.worst) <= low*float64(p.limit)
 }

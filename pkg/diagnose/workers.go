@@ -199,7 +199,7 @@ func (f *facts) stalledInside(from, to int) float64 {
 // runtimeFDs: a proxy out of descriptors cannot read /proc, so that the lines it
 // takes from there are missing on a page that is otherwise good.
 func (f *facts) runtimeFDs(w *workers) {
-	var since, vanished, seen = -1, 0, false
+	since, vanished, seen := -1, 0, false
 	for i := range f.samples {
 		r := &f.samples[i].Runtime
 		if open, ok := r.OpenFDs.Get(); ok {

@@ -140,7 +140,7 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 		return
 	}
 	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version}
-	if f.logged.IsKnown() && !p.Runtime.Clock.IsKnown() {
+	if f.logged.IsKnown() && len(f.history.readings) == 0 {
 		p.Notes = append(p.Notes, "the workers are those of the proxy's start-up log line: its metrics cannot be read")
 	}
 	if teller, ok := f.adapter.(plugins.RoleTeller); ok {
@@ -187,7 +187,9 @@ func (f *follower) runtime(now time.Time) model.Runtime {
 		return r
 	}
 	r := model.UnknownRuntime(reason)
-	if f.logged.IsKnown() {
+	// A proxy whose metrics were read before is away, or restarts: what its log said
+	// when it began is not the present.
+	if len(f.history.readings) == 0 && f.logged.IsKnown() {
 		r.Workers = f.logged
 	}
 	return r

@@ -282,3 +282,19 @@ func TestCPUsWithoutNodes(t *testing.T) {
 		t.Errorf("the node's own: %+v, %v", got, p.Notes)
 	}
 }
+
+// What the proxy's log said at its start stands in only where its metrics were
+// never read: a proxy that answered before and does not now is away.
+func TestWorkersOfTheLog(t *testing.T) {
+	now := time.Unix(1000, 0)
+	f := newFollower(ClusterOptions{Now: func() time.Time { return now }}, pod("a"))
+	f.adapter, f.problem, f.logged = fakeProxy{}, "not allowed to get pods/portforward", model.Known[int64](3)
+	if p := f.snapshot(); p.Runtime.Workers != model.Known[int64](3) || len(p.Notes) != 1 {
+		t.Errorf("never read: %+v, notes %q", p.Runtime.Workers, p.Notes)
+	}
+	f.history.addReading(model.Runtime{Workers: model.Known[int64](2)})
+	f.read = now.Add(-metricsOldAfter - time.Second)
+	if p := f.snapshot(); p.Runtime.Workers.IsKnown() || len(p.Notes) != 0 {
+		t.Errorf("read before: %+v, notes %q", p.Runtime.Workers, p.Notes)
+	}
+}
