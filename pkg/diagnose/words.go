@@ -155,12 +155,3 @@ func (f *facts) backlogKnob(l *listener) *model.Knob {
 	}
 	return nil
 }
-
-func (f *facts) workersKnob() *model.Knob {
-	for i := range f.last.Knobs {
-		if f.last.Knobs[i].Name == "workers" {
-			return &f.last.Knobs[i]
-		}
-	}
-	return nil
-}
