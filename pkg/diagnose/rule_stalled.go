@@ -66,6 +66,12 @@ func (l *listener) provenStill() bool {
 // that the sum of accepted connections proves nothing for one listener. Each
 // sign alone has another explanation; all of them together have none.
 func stalledBySigns(f *facts, l *listener) (model.Verdict, bool) {
+	if len(f.listeners) == 1 {
+		return model.Verdict{}, false // what was accepted was of this listener
+	}
+	if w := l.l.Waiting; w != nil && w.Stuck.IsKnown() && !w.Since.IsKnown() {
+		return model.Verdict{}, false // asked twice: something leaves the queue
+	}
 	lim, ok := l.limit.Get()
 	if !ok || lim <= 0 || !l.lasting || l.spanSeconds(f) < 3*stallSeconds || l.highShare < 1 {
 		return model.Verdict{}, false
@@ -79,8 +85,13 @@ func stalledBySigns(f *facts, l *listener) (model.Verdict, bool) {
 		return model.Verdict{}, false
 	}
 	v := f.stalledVerdict(l)
-	v.Since = model.Known(f.at(max(0, l.first)))
-	v.Candidates = []model.Class{model.ClassAcceptSlow}
+	v.Severity, v.Since = model.SeverityCritical, model.Known(f.at(max(0, l.first)))
+	if l.still.others >= 1 {
+		// Gaps of one length: of this listener's acceptor, or of the scrapes.
+		v.Class, v.Candidates = model.ClassUndecided, []model.Class{model.ClassAcceptStalled, model.ClassAcceptSlow}
+	} else {
+		v.Candidates = []model.Class{model.ClassAcceptSlow}
+	}
 	v.Sentence = fmt.Sprintf("Nearly nothing leaves the queue of %s: it was full in every sample, its workers sleep, and the whole pod accepted %s per second.", l.name(), rate(acc))
 	v.Unknown = append(v.Unknown, "whether what little was accepted was of this listener: who waits in the queue was not asked twice")
 	return v, true
