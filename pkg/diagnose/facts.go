@@ -20,6 +20,10 @@ type facts struct {
 	// accepted since the one before; -1 where that is unknown.
 	accepted  []int64
 	listeners []listener
+	// points is room for one listener's figures at a time.
+	points []point
+	// workers over the whole window, once they were looked at.
+	proxyWorkers, appWorkers *workers
 	// age of the pod in seconds.
 	age model.Value[float64]
 	// notReadyUntil is the index of the first sample that was ready after ones that

@@ -39,7 +39,7 @@ func Judge(h History, o Options) []model.Verdict {
 		o.Window = window
 	}
 	f := newFacts(&h, o.Window)
-	var out []model.Verdict
+	out := make([]model.Verdict, 0, 4)
 	for _, r := range podFirst() {
 		if v, ok := r.judge(f); ok {
 			return []model.Verdict{f.finish(v, nil)}

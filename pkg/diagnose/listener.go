@@ -92,11 +92,11 @@ func pointOf(m *model.Listener) (p point) {
 }
 
 // full and drained need a known limit. A backlog of n holds n+1.
-func (p point) full() bool {
+func (p *point) full() bool {
 	return p.limit >= 0 && p.worst >= 1 && float64(p.worst) >= high*float64(p.limit)
 }
 
-func (p point) drained() bool {
+func (p *point) drained() bool {
 	return p.worst == 0 || p.limit >= 0 && float64(p.worst) <= low*float64(p.limit)
 }
 
@@ -108,13 +108,17 @@ func (f *facts) follow(l *listener, m *model.Listener, position int) {
 	l.limit, l.depth, l.overflows = worst.Limit, worst.Depth, m.Window.Overflows
 	l.peak = model.Unknown[int64]("the depth was not read")
 	l.first, l.final = -1, -1
-	points := make([]point, n)
+	if f.points == nil {
+		f.points = make([]point, n)
+	}
+	points := f.points
 	var peak int64 = -1
+	everFull := false
 	only := len(f.listeners) == 1
 	for i := range f.samples {
 		old := same(f.samples[i].Listeners, m, position)
 		if old == nil {
-			points[i].limit = -1
+			points[i] = point{limit: -1}
 			continue
 		}
 		points[i] = pointOf(old)
@@ -126,7 +130,9 @@ func (f *facts) follow(l *listener, m *model.Listener, position int) {
 		peak = max(peak, p.worst)
 		refused := f.refused(points, i, only, l)
 		l.biggest = max(l.biggest, refused)
-		if p.full() || refused > 0 {
+		full := p.full()
+		everFull = everFull || full
+		if full || refused > 0 {
 			if l.first < 0 {
 				l.first = i
 			}
@@ -137,21 +143,12 @@ func (f *facts) follow(l *listener, m *model.Listener, position int) {
 	if peak >= 0 {
 		l.peak = model.Known(peak)
 	}
-	if v, ok := l.overflows.Get(); ok && v == 0 && !f.everFull(points) {
+	if v, ok := l.overflows.Get(); ok && v == 0 && !everFull {
 		l.first, l.final = -1, -1 // drop counts alone: junk packets, or the SYN queue
 	}
 	l.span(f, points)
 	f.findStill(l, points)
 	l.w = f.workersOf(l)
-}
-
-func (f *facts) everFull(points []point) bool {
-	for _, p := range points {
-		if p.ok && p.full() {
-			return true
-		}
-	}
-	return false
 }
 
 // refused is how many packets the listener refused since the sample before: by

@@ -23,6 +23,10 @@ func acceptStalled(f *facts, l *listener) (model.Verdict, bool) {
 			return model.Verdict{}, false
 		}
 	}
+	if l.w.starved == yes {
+		// Runnable and without a CPU: it would accept if it could run.
+		return model.Verdict{}, false
+	}
 	v := f.stalledVerdict(l)
 	v.Since, v.Over = model.Known(f.at(s.from)), !s.lasts
 	if w := l.l.Waiting; w != nil && s.lasts {
@@ -39,9 +43,6 @@ func acceptStalled(f *facts, l *listener) (model.Verdict, bool) {
 		f.evidence("standstill", fmt.Sprintf("%s without an accepted connection while somebody waits", secs(s.seconds)), s.seconds, "s", s.proof),
 	}, v.Evidence...)
 	switch {
-	case l.w.starved == yes:
-		// Runnable and without a CPU: it would accept if it could run.
-		return model.Verdict{}, false
 	case l.w.fdsFull == open && l.w.asleep == open && l.w.runtimeStalled == 0 && !l.w.stopped:
 		// The same standstill is seen when accept fails for lack of descriptors.
 		v.Class = model.ClassUndecided
@@ -133,7 +134,7 @@ func fdExhausted(f *facts, l *listener) (model.Verdict, bool) {
 		Class: model.ClassFDExhausted, Severity: model.SeverityCritical,
 		Sentence: fmt.Sprintf("No descriptor is left, so that accept fails and the queue of %s fills although the workers would have time.", l.name()),
 		Since:    model.Known(f.to.Or(0) - l.w.fdsSeconds),
-		Evidence: append([]model.Evidence{f.evidence("descriptors", l.w.fdsWords, l.w.fdsSeconds, "s", "/proc, /metrics")}, f.queueEvidence(l)...),
+		Evidence: append([]model.Evidence{f.evidence("descriptors", l.w.fdsWords(), l.w.fdsSeconds, "s", "/proc, /metrics")}, f.queueEvidence(l)...),
 		Unknown:  f.unknowns(l),
 		Now:      []model.Action{do(model.ActIsolate, "Take the pod out of its services, or restart it: that frees the descriptors for a while.")},
 		Fix:      []model.Action{do(model.ActRaiseFDLimit, "Find the leak, or raise the descriptor limit of the container.")},

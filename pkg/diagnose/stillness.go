@@ -28,7 +28,7 @@ func (f *facts) findStill(l *listener, points []point) {
 		begin = -1
 	}
 	for i := 1; i < len(points); i++ {
-		a, b := points[i-1], points[i]
+		a, b := &points[i-1], &points[i]
 		n := f.accepted[i]
 		// One connection may be counted on the wrong side of a sample.
 		quiet := a.ok && b.ok && a.sum > 0 && b.sum >= a.sum && n >= 0 && (n == 0 || begin >= 0 && sum+n <= 1)

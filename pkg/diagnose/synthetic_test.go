@@ -206,7 +206,7 @@ func TestRules(t *testing.T) {
 	for range 12 {
 		waits.second(0, 1, 1) // scrapes are accepted elsewhere in the namespace
 	}
-	var slow = server(8).with(threads(0.01, 0, "S"))
+	slow := server(8).with(threads(0.01, 0, "S"))
 	for i := range 25 { // one accept in four seconds: gaps of one length are no stall
 		accepted := int64(0)
 		if i%4 == 0 {

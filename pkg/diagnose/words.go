@@ -114,7 +114,7 @@ func (f *facts) queueEvidence(l *listener) []model.Evidence {
 			})
 		}
 	}
-	return append(out, l.w.evidence(f)...)
+	return append(out, l.w.words...)
 }
 
 // before is what the counters said before the first sample: history, unless the
