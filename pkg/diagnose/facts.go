@@ -58,6 +58,7 @@ func newFacts(h *History, seconds float64) *facts {
 	f.countAccepted()
 	f.readiness()
 	f.listeners = make([]listener, len(got.Listeners))
+	f.onlyFullOwns(got.Listeners)
 	for i := range got.Listeners {
 		f.follow(&f.listeners[i], &got.Listeners[i], i)
 	}
@@ -162,6 +163,39 @@ func (f *facts) isReady(p *model.Pod) bool {
 	}
 	age, ok := f.age.Get()
 	return p.Ready || !ok || age > startSeconds
+}
+
+// onlyFullOwns: where the sockets' own drop counts are not told, the only queue
+// that was ever full is the one that refused.
+func (f *facts) onlyFullOwns(listeners []model.Listener) {
+	n, ok := f.total.Unattributed.Get()
+	if !ok || n == 0 {
+		return
+	}
+	owner := -1
+	for i := range listeners {
+		for j := range f.samples {
+			old := same(f.samples[j].Listeners, &listeners[i], i)
+			if old == nil {
+				continue
+			}
+			if p := pointOf(old); p.ok && p.full() {
+				if owner >= 0 {
+					return
+				}
+				owner = i
+				break
+			}
+		}
+	}
+	if owner < 0 {
+		return
+	}
+	for i := range listeners {
+		listeners[i].Window.Overflows = model.Known[int64](0)
+	}
+	listeners[owner].Window.Overflows = model.Known(n)
+	f.total.Unattributed = model.Known[int64](0)
 }
 
 // acceptedPerSecond is over the whole window.

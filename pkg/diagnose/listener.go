@@ -17,7 +17,14 @@ type listener struct {
 	// biggest growth of drops between two samples.
 	biggest int64
 	// highShare and lowShare of the samples of the span (see below).
-	highShare, lowShare float64
+	// clearShare of those that were drained and before which nothing was refused.
+	highShare, lowShare, clearShare float64
+	// fullGaps is how many times it was full in two samples running, fullAccepted
+	// what the namespace accepted between those.
+	fullGaps     int
+	fullAccepted int64
+	// stands says that it was hardly ever drained.
+	stands bool
 	// first and last sample with pressure: a full queue, or an overflow since the
 	// sample before; -1 when there was none. lasting when that goes on.
 	first, final int
@@ -28,7 +35,8 @@ type listener struct {
 	still stillness
 	// skew is the longest time in which one socket was full and others empty.
 	skew skewness
-	w    *workers
+	// w are the workers over the span, late those of the last seconds, once asked.
+	w, late *workers
 }
 
 // stillness is a time in which nothing was accepted while somebody waited.
@@ -57,6 +65,7 @@ func (l *listener) pressed() bool { return l.first >= 0 }
 // point is a listener in one sample.
 type point struct {
 	worst, sum, drops int64
+	refused           int64 // since the sample before
 	limit             int64 // -1 unknown
 	ok, dropsOK       bool
 }
@@ -129,6 +138,7 @@ func (f *facts) follow(l *listener, m *model.Listener, position int) {
 		l.n++
 		peak = max(peak, p.worst)
 		refused := f.refused(points, i, only, l)
+		p.refused = refused
 		l.biggest = max(l.biggest, refused)
 		full := p.full()
 		everFull = everFull || full
@@ -146,8 +156,12 @@ func (f *facts) follow(l *listener, m *model.Listener, position int) {
 	if v, ok := l.overflows.Get(); ok && v == 0 && !everFull {
 		l.first, l.final = -1, -1 // drop counts alone: junk packets, or the SYN queue
 	}
-	l.span(f, points)
-	f.findStill(l, points)
+	if peak <= 0 && !l.pressed() { // nobody ever waited
+		l.spanTo, l.lowShare, l.clearShare = n-1, 1, 1
+	} else {
+		l.span(f, points)
+		f.findStill(l, points)
+	}
 	l.w = f.workersOf(l)
 }
 
@@ -207,7 +221,7 @@ func (l *listener) span(f *facts, points []point) {
 			l.spanFrom, l.spanTo = from, l.final
 		}
 	}
-	var seen, full, drained int
+	var seen, full, drained, quiet int
 	for i := l.spanFrom; i <= l.spanTo; i++ {
 		// The sample before the first pressure begins the span and is no part of it.
 		if !points[i].ok || i == l.spanFrom && l.pressed() && l.spanFrom == l.first-1 {
@@ -219,10 +233,20 @@ func (l *listener) span(f *facts, points []point) {
 		}
 		if points[i].drained() {
 			drained++
+			if points[i].refused == 0 {
+				quiet++
+			}
+		}
+	}
+	for i := l.spanFrom + 1; i <= l.spanTo; i++ {
+		if f.accepted[i] >= 0 && points[i].ok && points[i-1].ok && points[i].full() && points[i-1].full() {
+			l.fullGaps++
+			l.fullAccepted += f.accepted[i]
 		}
 	}
 	if seen > 0 {
-		l.highShare, l.lowShare = float64(full)/float64(seen), float64(drained)/float64(seen)
+		l.stands = seen >= 2*minSamples && float64(drained) < standing*float64(seen)
+		l.highShare, l.lowShare, l.clearShare = float64(full)/float64(seen), float64(drained)/float64(seen), float64(quiet)/float64(seen)
 	}
 }
 

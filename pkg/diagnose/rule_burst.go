@@ -22,6 +22,8 @@ func burst(f *facts, l *listener) (model.Verdict, bool) {
 	v.Sentence = fmt.Sprintf("Bursts exceed the queue of %s and drain in between; the workers have headroom.", l.name())
 	if l.w.headroom != yes {
 		v.Sentence = fmt.Sprintf("Bursts exceed the queue of %s and drain in between.", l.name())
+		v.Candidates = []model.Class{model.ClassSaturated}
+		v.Unknown = append(v.Unknown, "whether the workers have headroom")
 	}
 	v.Fix = []model.Action{f.deeper(l, "A deeper backlog, up to what the bursts need.")}
 	v.Not = []model.Action{do(model.ActAddWorkers, "Not more workers: those there are have time between the bursts.")}
@@ -35,6 +37,11 @@ func burst(f *facts, l *listener) (model.Verdict, bool) {
 			Unit: "connections", Window: model.Unknown[float64]("a figure of one moment"), Source: "known defaults",
 		})
 		v.Candidates = []model.Class{model.ClassFixedBacklog}
+		if !f.programKnown(l) {
+			v.Class, v.Candidates = model.ClassUndecided, []model.Class{model.ClassBurst, model.ClassFixedBacklog}
+			v.Sentence += " Its limit is one that some programs ask for by default; which program it is, is unknown."
+			v.Unknown = append(v.Unknown, "which program listens")
+		}
 	}
 	return v, true
 }
@@ -162,6 +169,19 @@ func defaultsOf(limit, somaxconn model.Value[int64]) string {
 		}
 	}
 	return ""
+}
+
+// programKnown says whether the name of who holds the listener is known.
+func (f *facts) programKnown(l *listener) bool {
+	if f.last.Process.Name != "" && (f.last.Proxy.Adapter == "" || f.last.Process.Container != f.last.Proxy.Container) {
+		return true
+	}
+	for i := range l.l.Sockets {
+		if len(l.l.Sockets[i].Owners) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // programOf is the program that holds the listener, when the limit is known to

@@ -10,7 +10,7 @@ import (
 // loaded says whether a listener's queue shows trouble, or its proxy's workers
 // alone do (the queue may be deep enough to absorb them).
 func (f *facts) loaded(l *listener) bool {
-	return l.pressed() || l.role == model.RoleInbound || l.role == model.RoleOutbound
+	return l.pressed() || l.stands || l.role == model.RoleInbound || l.role == model.RoleOutbound
 }
 
 // recent judges the workers of a listener without pressure over the last
@@ -19,6 +19,9 @@ func (f *facts) recent(l *listener) *workers {
 	if l.pressed() {
 		return l.w
 	}
+	if l.late != nil {
+		return l.late
+	}
 	n := len(f.samples)
 	from := n - 1
 	for from > 0 && f.at(n-1)-f.at(from) < 2*spanSeconds {
@@ -26,7 +29,8 @@ func (f *facts) recent(l *listener) *workers {
 	}
 	short := *l
 	short.spanFrom, short.spanTo = from, n-1
-	return f.workersOf(&short)
+	l.late = f.workersOf(&short)
+	return l.late
 }
 
 func severityOf(l *listener) model.Severity {
@@ -113,7 +117,7 @@ func justBegun(f *facts, l *listener) (model.Verdict, bool) {
 	if !l.pressed() || !l.lasting {
 		return model.Verdict{}, false
 	}
-	short := l.spanSeconds(f) < spanSeconds-slack && l.lowShare < drainedOf && (l.w.headroom != yes || l.highShare >= mostOf)
+	short := (l.spanSeconds(f) < spanSeconds-slack || l.spanTo-l.spanFrom < minSamples) && l.lowShare < drainedOf && (l.w.headroom != yes || l.highShare >= mostOf)
 	// Twice the longest gap between two accepts before it: not an acceptor that
 	// blocks, or not for sure.
 	still := l.still.lasts && !l.provenStill() && l.highShare >= mostOf && l.still.seconds >= 1 && l.still.seconds >= 2*l.still.others
@@ -134,7 +138,8 @@ func justBegun(f *facts, l *listener) (model.Verdict, bool) {
 // acceptSlow: full most of the time, accepted from all the same, by workers that
 // mostly sleep: something in the accept path blocks.
 func acceptSlow(f *facts, l *listener) (model.Verdict, bool) {
-	if !l.pressed() || l.highShare < mostOf || l.w.headroom != yes {
+	full := l.pressed() && l.highShare >= mostOf
+	if !full && !l.stands || l.w.headroom != yes {
 		return model.Verdict{}, false
 	}
 	v := model.Verdict{
@@ -157,7 +162,7 @@ func acceptSlow(f *facts, l *listener) (model.Verdict, bool) {
 
 // undecided: the workers' figures are what tells the lasting kinds apart.
 func undecided(f *facts, l *listener) (model.Verdict, bool) {
-	if !l.pressed() || l.w.headroom == yes || l.w.saturated != open && l.w.starved != open {
+	if !l.pressed() && !l.stands || l.w.headroom == yes || l.w.saturated != open && l.w.starved != open {
 		return model.Verdict{}, false
 	}
 	v := model.Verdict{
@@ -168,12 +173,25 @@ func undecided(f *facts, l *listener) (model.Verdict, bool) {
 		Not: []model.Action{do(model.ActRaiseBacklog, "Not the backlog before that: it helps with none of them for long.")},
 	}
 	switch {
-	case l.highShare >= mostOf:
+	case l.highShare >= mostOf && l.fullGaps > 0 && l.fullAccepted == 0:
+		v.Candidates = []model.Class{model.ClassAcceptStalled, model.ClassCPUStarved, model.ClassFDExhausted}
+		if !l.lasting {
+			v.Candidates[2] = model.ClassBurst
+		}
+		v.Sentence = fmt.Sprintf("Nothing was accepted from the full queue of %s, between too few samples to say for how long.", l.name())
+	case l.highShare >= mostOf || l.stands && l.overflows.Or(0) == 0:
 		v.Candidates = []model.Class{model.ClassSaturated, model.ClassCPUStarved, model.ClassAcceptSlow}
 		v.Sentence = fmt.Sprintf("The queue of %s stays full although connections are accepted: its workers are saturated, starved of CPU, or slow to accept.", l.name())
-	case l.lowShare < drainedOf && l.overflows.Or(0) > 0:
+		if l.highShare < mostOf {
+			v.Sentence = fmt.Sprintf("The queue of %s hardly ever empties: its workers are saturated, starved of CPU, or slow to accept.", l.name())
+		}
+	case l.overflows.Or(0) > 0 && (l.lowShare < drainedOf || l.clearShare < drainedOf):
 		v.Candidates = []model.Class{model.ClassSaturated, model.ClassCPUStarved, model.ClassBurst}
-		v.Sentence = fmt.Sprintf("The queue of %s overflows and is seldom drained: its workers are saturated, starved of CPU, or bursts exceed it.", l.name())
+		v.Sentence = fmt.Sprintf("The queue of %s overflows: its workers are saturated, starved of CPU, or bursts exceed it.", l.name())
+		if _, capped := somaxconnCap(f, l); capped {
+			v.Candidates[2] = model.ClassSomaxconnCap
+			v.Sentence = fmt.Sprintf("The queue of %s overflows at somaxconn: its workers are saturated, starved of CPU, or bursts exceed it.", l.name())
+		}
 	default:
 		return model.Verdict{}, false
 	}

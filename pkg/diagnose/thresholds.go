@@ -18,9 +18,14 @@ const (
 	low = 0.1
 	// mostOf: a queue is full "most of the window" from half of the samples on.
 	mostOf = 0.5
-	// drainedOf: a queue that is found drained in 3 of 10 samples, between
-	// overflows, is emptied faster than it fills: arrivals come in bursts.
+	// drainedOf: a queue that is found drained in 3 of 10 samples is emptied faster
+	// than it fills; when nothing was refused before as many of them either, arrivals
+	// come in bursts. A steady overload refuses all the time, even where a proxy
+	// moves connections quickly on into its own run queue.
 	drainedOf = 0.3
+	// standing: a queue that is drained in less than a tenth of the samples never
+	// empties: whoever comes waits, though nothing is refused.
+	standing = 0.1
 	// stallSeconds is how long nothing may be accepted, while somebody waits,
 	// before the accept loop counts as stalled. Retries keep a queue filled for 1 s;
 	// a freeze of 2 s (garbage collection, SIGSTOP) ends by itself. It is also
