@@ -18,7 +18,7 @@ import (
 // What a probe costs its pod while it runs, as `make bench` measures it with ten
 // listeners and a frame a second. Ephemeral containers cannot set resources, so
 // that these are shares of the pod's, or the node's.
-const probeCost = "about 8 millicores and 2 MiB of memory a pod, 5 MB of log an hour"
+const probeCost = "about 12 millicores and 1 MiB of memory a pod, 12 MB of log an hour"
 
 // question is what is asked before the first new probe of a run.
 type question struct {
