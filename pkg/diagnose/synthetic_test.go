@@ -206,8 +206,31 @@ func TestRules(t *testing.T) {
 	for range 12 {
 		waits.second(0, 1, 1) // scrapes are accepted elsewhere in the namespace
 	}
+	standing := server(1024).with(threads(0.99, 0, "R"))
+	for range 12 {
+		standing.second(0, 60, 300)
+	}
+	node := server(511)
+	signs := server(64).with(threads(0.001, 0, "S"))
+	signs.change = func(_ int, p *model.Pod) { // kubelet's probes go to a listener of their own
+		p.Listeners = append(p.Listeners, model.Listener{Address: "*", Port: 9, Role: model.RoleApp, Sockets: []model.Socket{{
+			Depth: model.Known[int64](0), Limit: model.Known[int64](128), Drops: model.Known[int64](0),
+		}}})
+	}
+	onlyFull := server(16)
+	onlyFull.change = func(_ int, p *model.Pod) {
+		p.Listeners[0].Sockets[0].Drops = model.Unknown[int64]("old iproute2")
+		p.Listeners = append(p.Listeners, model.Listener{Address: "*", Port: 9, Role: model.RoleApp, Sockets: []model.Socket{{
+			Depth: model.Known[int64](0), Limit: model.Known[int64](128), Drops: model.Unknown[int64]("old iproute2"),
+		}}})
+	}
+	cappedAll := server(128)
+	cappedAll.somaxconn = 128
+	for i := range 12 {
+		cappedAll.second(40, 900, int64(30+5*(i%3)))
+	}
 	slow := server(8).with(threads(0.01, 0, "S"))
-	for i := range 25 { // one accept in four seconds: gaps of one length are no stall
+	for i := range 28 { // one accept in four seconds: gaps of one length are no stall
 		accepted := int64(0)
 		if i%4 == 0 {
 			accepted = 1
@@ -235,6 +258,11 @@ func TestRules(t *testing.T) {
 		"full, nothing accepted, threads unknown":    {server(64).full(12, 0).history(), model.ClassUndecided, model.SeverityCritical},
 		"the same connection waits, others accept":   {waits.history(), model.ClassAcceptStalled, model.SeverityCritical},
 		"accepts once in four seconds":               {slow.history(), model.ClassAcceptSlow, model.SeverityCritical},
+		"never empty, threads burn":                  {standing.history(), model.ClassSaturated, model.SeverityWarning},
+		"bursts at a known default, program unknown": {node.bursts(20).history(), model.ClassUndecided, model.SeverityWarning},
+		"nearly nothing accepted beside probes":      {signs.full(12, 1).history(), model.ClassAcceptStalled, model.SeverityCritical},
+		"no drops told, one queue full":              {onlyFull.full(12, 60).history(), model.ClassUndecided, model.SeverityCritical},
+		"overflows all the time at somaxconn":        {cappedAll.history(), model.ClassUndecided, model.SeverityCritical},
 		"no descriptor left":                         {server(64).with(noFDs).full(12, 0).history(), model.ClassFDExhausted, model.SeverityCritical},
 		"no descriptor left, by what is missing":     {vanished.history(), model.ClassFDExhausted, model.SeverityCritical},
 		"one socket of four":                         {skewed.history(), model.ClassImbalance, model.SeverityCritical},
