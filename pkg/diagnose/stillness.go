@@ -19,7 +19,7 @@ func (f *facts) findStill(l *listener, points []point) {
 			return
 		}
 		s := f.at(to) - f.at(begin)
-		if s > best.seconds {
+		if s >= best.seconds { // of two alike, the later
 			second = best.seconds
 			best = stillness{from: begin, to: to, seconds: s, overflows: max(0, points[to].drops-points[begin].drops)}
 		} else {

@@ -230,7 +230,7 @@ func TestRules(t *testing.T) {
 		cappedAll.second(40, 900, int64(30+5*(i%3)))
 	}
 	slow := server(8).with(threads(0.01, 0, "S"))
-	for i := range 28 { // one accept in four seconds: gaps of one length are no stall
+	for i := range 24 { // one accept in four seconds: gaps of one length are no stall
 		accepted := int64(0)
 		if i%4 == 0 {
 			accepted = 1
