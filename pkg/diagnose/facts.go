@@ -1,6 +1,10 @@
 package diagnose
 
-import "github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+import (
+	"cmp"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
 
 // facts are what the rules look at, derived once from a history.
 type facts struct {
@@ -53,8 +57,8 @@ func newFacts(h *History, seconds float64) *facts {
 	f.total = got.Window
 	a, b := &first.Counters, &f.last.Counters
 	f.overflows, f.drops = f.total.Overflows, f.total.Drops
-	f.cookies = grown(a.ReqQFullDoCookies, b.ReqQFullDoCookies)
-	f.reqDrops = grown(a.ReqQFullDrop, b.ReqQFullDrop)
+	f.cookies = model.Growth(a.ReqQFullDoCookies, b.ReqQFullDoCookies)
+	f.reqDrops = model.Growth(a.ReqQFullDrop, b.ReqQFullDrop)
 	f.countAccepted()
 	f.readiness()
 	f.listeners = make([]listener, len(got.Listeners))
@@ -77,7 +81,7 @@ func (f *facts) cut(seconds float64) {
 	f.last = &all[len(all)-1]
 	to, ok := f.last.Sample.Uptime.Get()
 	if !ok {
-		f.why = orWords(f.last.Sample.Uptime.Reason(), "the pod's clock was not read")
+		f.why = cmp.Or(f.last.Sample.Uptime.Reason(), "the pod's clock was not read")
 		return
 	}
 	start, next := len(all)-1, to
@@ -118,33 +122,13 @@ func distinct(samples []model.Pod) []model.Pod {
 // at is the pod's clock at a sample.
 func (f *facts) at(i int) float64 { return f.samples[i].Sample.Uptime.Or(0) }
 
-// countAccepted takes the growth of PassiveOpens less that of all queues.
+// countAccepted tells of each sample what was accepted since the one before.
 func (f *facts) countAccepted() {
 	f.accepted = make([]int64, len(f.samples))
 	f.accepted[0] = -1
-	before, okBefore := depthOfAll(&f.samples[0])
 	for i := 1; i < len(f.samples); i++ {
-		now, ok := depthOfAll(&f.samples[i])
-		n, known := grown(f.samples[i-1].Counters.PassiveOpens, f.samples[i].Counters.PassiveOpens).Get()
-		f.accepted[i] = -1
-		if ok && okBefore && known {
-			f.accepted[i] = max(0, n-(now-before))
-		}
-		before, okBefore = now, ok
+		f.accepted[i] = model.Accepted(&f.samples[i-1], &f.samples[i]).Or(-1)
 	}
-}
-
-func depthOfAll(p *model.Pod) (sum int64, ok bool) {
-	for i := range p.Listeners {
-		for j := range p.Listeners[i].Sockets {
-			d, known := p.Listeners[i].Sockets[j].Depth.Get()
-			if !known {
-				return 0, false
-			}
-			sum += d
-		}
-	}
-	return sum, true
 }
 
 // readiness looks at the proxy's own readiness first, which is asked, and at
@@ -200,25 +184,3 @@ func (f *facts) onlyFullOwns(listeners []model.Listener) {
 
 // acceptedPerSecond is over the whole window.
 func (f *facts) acceptedPerSecond() model.Value[float64] { return f.total.PerSecond(f.total.Accepted) }
-
-func grown(from, to model.Value[int64]) model.Value[int64] {
-	a, ok := from.Get()
-	if !ok {
-		return model.Unknown[int64](orWords(from.Reason(), "not read"))
-	}
-	b, ok := to.Get()
-	if !ok {
-		return model.Unknown[int64](orWords(to.Reason(), "not read"))
-	}
-	if b < a {
-		return model.Unknown[int64]("the counter went backwards")
-	}
-	return model.Known(b - a)
-}
-
-func orWords(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}

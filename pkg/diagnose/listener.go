@@ -177,7 +177,7 @@ func (f *facts) refused(points []point, i int, only bool, l *listener) int64 {
 		return 0
 	}
 	if only {
-		if n, ok := grown(f.samples[i-1].Counters.ListenOverflows, f.samples[i].Counters.ListenOverflows).Get(); ok {
+		if n, ok := model.Growth(f.samples[i-1].Counters.ListenOverflows, f.samples[i].Counters.ListenOverflows).Get(); ok {
 			return n
 		}
 	}
@@ -189,19 +189,10 @@ func (f *facts) refused(points []point, i int, only bool, l *listener) int64 {
 
 // same finds the listener in an older sample; mostly it stands at its place.
 func same(listeners []model.Listener, m *model.Listener, position int) *model.Listener {
-	if position < len(listeners) && is(&listeners[position], m) {
+	if position < len(listeners) && listeners[position].Place() == m.Place() {
 		return &listeners[position]
 	}
-	for i := range listeners {
-		if is(&listeners[i], m) {
-			return &listeners[i]
-		}
-	}
-	return nil
-}
-
-func is(a, b *model.Listener) bool {
-	return a.Port == b.Port && a.Address == b.Address && a.Interface == b.Interface
+	return model.ListenerAt(listeners, m.Place())
 }
 
 // span decides over which part of the window the workers are judged: from the

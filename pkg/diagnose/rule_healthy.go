@@ -58,7 +58,7 @@ func (f *facts) lastOverflow() (ago float64, ok bool) {
 		if all[i-1].Sample.Sandbox != f.last.Sample.Sandbox {
 			return 0, false
 		}
-		if n, ok := grown(all[i-1].Counters.ListenOverflows, all[i].Counters.ListenOverflows).Get(); ok && n > 0 {
+		if n, ok := model.Growth(all[i-1].Counters.ListenOverflows, all[i].Counters.ListenOverflows).Get(); ok && n > 0 {
 			return f.to.Or(0) - all[i].Sample.Uptime.Or(0), true
 		}
 	}

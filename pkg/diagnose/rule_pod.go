@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -27,11 +28,11 @@ func tooEarly(f *facts) (model.Verdict, bool) {
 	why := f.why
 	switch {
 	case f.last == nil:
-		why = orWords(why, "no sample yet")
+		why = cmp.Or(why, "no sample yet")
 	case n < minSamples:
-		why = orWords(why, fmt.Sprintf("%d of the %d samples that a verdict needs", n, minSamples))
+		why = cmp.Or(why, fmt.Sprintf("%d of the %d samples that a verdict needs", n, minSamples))
 	case len(f.last.Listeners) == 0:
-		why = orWords(f.last.Collection.Message, "nothing listens in this pod, or its sockets could not be read")
+		why = cmp.Or(f.last.Collection.Message, "nothing listens in this pod, or its sockets could not be read")
 	default:
 		return model.Verdict{}, false
 	}
@@ -55,7 +56,7 @@ func starting(f *facts) (model.Verdict, bool) {
 		// What was refused while it was starting is no fault of now. Drop counts
 		// are booked with the sample after.
 		until := min(f.notReadyUntil+1, len(f.samples)-1)
-		later, ok := grown(f.samples[until].Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get()
+		later, ok := model.Growth(f.samples[until].Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get()
 		total, ok2 := f.overflows.Get()
 		if !ok || !ok2 || later > 0 || total == 0 {
 			return model.Verdict{}, false
@@ -104,7 +105,7 @@ func unattributed(f *facts, found []model.Verdict) (model.Verdict, bool) {
 	}
 	// The counter is read after the sockets: the last sample may lack the drops.
 	if k := len(f.samples); f.listeners != nil && k >= 2 {
-		if late, ok := grown(f.samples[k-2].Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get(); ok && late == n {
+		if late, ok := model.Growth(f.samples[k-2].Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get(); ok && late == n {
 			return model.Verdict{
 				Class: model.ClassTooEarly, Severity: model.SeverityInfo,
 				Sentence: "Not enough seen yet: packets were refused with the last sample, and the next will tell by which listener.",
@@ -115,7 +116,7 @@ func unattributed(f *facts, found []model.Verdict) (model.Verdict, bool) {
 	}
 	reason := "no listening socket's own drop count grew with it"
 	for i := range f.listeners {
-		reason = orWords(f.listeners[i].overflows.Reason(), reason)
+		reason = cmp.Or(f.listeners[i].overflows.Reason(), reason)
 	}
 	return model.Verdict{
 		Class: model.ClassNotAttributable, Severity: model.SeverityWarning,
@@ -164,7 +165,7 @@ func synQueue(f *facts, found []model.Verdict) (model.Verdict, bool) {
 		Not: []model.Action{do(model.ActRaiseBacklog, "Not the accept backlog alone: nothing waits in the accept queue.")},
 	}
 	if !f.cookies.IsKnown() || !f.reqDrops.IsKnown() {
-		v.Unknown = append(v.Unknown, "which of cookies and drops: "+orWords(f.cookies.Reason(), f.reqDrops.Reason()))
+		v.Unknown = append(v.Unknown, "which of cookies and drops: "+cmp.Or(f.cookies.Reason(), f.reqDrops.Reason()))
 	}
 	return v, true
 }
@@ -177,7 +178,7 @@ func (f *facts) overflowedBefore() bool {
 		if p.Sample.Sandbox != f.last.Sample.Sandbox {
 			continue
 		}
-		n, ok := grown(p.Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get()
+		n, ok := model.Growth(p.Counters.ListenOverflows, f.last.Counters.ListenOverflows).Get()
 		return ok && n > 0
 	}
 	return false
@@ -203,7 +204,7 @@ func configDrift(f *facts, found []model.Verdict) (model.Verdict, bool) {
 			text += ": " + k.Why
 		}
 		v.Evidence = append(v.Evidence, model.Evidence{
-			Name: k.Name, Text: text, Figure: model.Known(float64(inForce)), Window: model.Unknown[float64]("a figure of one moment"), Source: orWords(k.SeenBy, "the process"),
+			Name: k.Name, Text: text, Figure: model.Known(float64(inForce)), Window: model.Unknown[float64]("a figure of one moment"), Source: cmp.Or(k.SeenBy, "the process"),
 		})
 		if len(v.Evidence) == 1 {
 			v.Sentence = sentence(k.Name + " " + text)

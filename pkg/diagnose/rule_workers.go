@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -66,7 +67,7 @@ func cpuStarved(f *facts, l *listener) (model.Verdict, bool) {
 		v.Fix[0].From = model.Known(int64(math.Round(lim * 1000)))
 		v.Fix[0].Knob = "CPU limit (millicores)"
 	} else {
-		v.Unknown = append(v.Unknown, "the CPU limit: "+orWords(f.h.CPULimit.Reason(), "not handed over")+"; so whether the limit or a neighbour binds")
+		v.Unknown = append(v.Unknown, "the CPU limit: "+cmp.Or(f.h.CPULimit.Reason(), "not handed over")+"; so whether the limit or a neighbour binds")
 	}
 	return v, true
 }

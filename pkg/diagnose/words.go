@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -135,7 +136,7 @@ func (f *facts) unknowns(l *listener) []string {
 	var out []string
 	add := func(what string, known bool, reason string) {
 		if !known {
-			out = append(out, what+": "+orWords(reason, "not read"))
+			out = append(out, what+": "+cmp.Or(reason, "not read"))
 		}
 	}
 	add("limit of "+l.name(), l.limit.IsKnown(), l.limit.Reason())

@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // fdsWords is how many descriptors are open.
 func (w *workers) fdsWords() string {
@@ -72,6 +75,6 @@ func (f *facts) processFDs(w *workers) {
 		w.fdsFull, w.fdsSeconds = yes, f.at(len(f.samples)-1)-f.at(since)
 	}
 	if w.fdsFull == open {
-		w.unknown = append(w.unknown, "open descriptors: "+orWords(f.last.Process.OpenFDs.Reason(), "they need the process's own user and group"))
+		w.unknown = append(w.unknown, "open descriptors: "+cmp.Or(f.last.Process.OpenFDs.Reason(), "they need the process's own user and group"))
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -15,7 +16,7 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 	}
 	w.runtimeStalled = max(w.runtimeStalled, f.stalledInside(from, to))
 	if begin < 0 {
-		w.unknown = append(w.unknown, "the proxy's busy ratio: "+orWords(f.last.Runtime.BusySeconds.Reason(), "no two refreshes of its metrics in the time judged"))
+		w.unknown = append(w.unknown, "the proxy's busy ratio: "+cmp.Or(f.last.Runtime.BusySeconds.Reason(), "no two refreshes of its metrics in the time judged"))
 		return
 	}
 	got := model.BusyBetween(&f.samples[begin].Runtime, &f.samples[end].Runtime)
@@ -40,7 +41,7 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 		w.asleep = answerOf(busy < idleBusy)
 	}
 	if w.starved == open && w.saturated == yes {
-		w.unknown = append(w.unknown, "the proxy's CPU time, which tells saturated from starved: "+orWords(got.CPU.Reason(), "not read"))
+		w.unknown = append(w.unknown, "the proxy's CPU time, which tells saturated from starved: "+cmp.Or(got.CPU.Reason(), "not read"))
 	}
 	text := fmt.Sprintf("%s in force, busy %s over %s", num(w.count.Or(0)), ratio(busy), secs(w.seconds))
 	switch {

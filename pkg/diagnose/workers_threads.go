@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,13 +14,13 @@ func (f *facts) readProcess(w *workers, from, to int) {
 	t := f.threads(from, to)
 	f.processFDs(w)
 	if t.readings == 0 {
-		w.unknown = append(w.unknown, "what the threads do: "+orWords(f.last.Process.CPU.Reason(), "not read"))
+		w.unknown = append(w.unknown, "what the threads do: "+cmp.Or(f.last.Process.CPU.Reason(), "not read"))
 		return
 	}
 	w.stopped, w.sleepsIn = t.stopped, t.sleepsIn
 	cpu, ok := t.cpu.Get()
 	if !ok {
-		w.unknown = append(w.unknown, "the threads' CPU time: "+orWords(t.cpu.Reason(), "not read twice"))
+		w.unknown = append(w.unknown, "the threads' CPU time: "+cmp.Or(t.cpu.Reason(), "not read twice"))
 		return
 	}
 	w.cpu, w.wait, w.seconds = t.cpu, t.wait, t.seconds
@@ -32,7 +33,7 @@ func (f *facts) readProcess(w *workers, from, to int) {
 	if whole || want >= busyEnough && want >= starvedFactor*cpu {
 		w.starved = answerOf(want >= busyEnough && want >= starvedFactor*cpu)
 	} else {
-		w.unknown = append(w.unknown, "whether the threads wait for a CPU: "+orWords(f.last.Process.Wait.Reason(), "run-queue wait was not read"))
+		w.unknown = append(w.unknown, "whether the threads wait for a CPU: "+cmp.Or(f.last.Process.Wait.Reason(), "run-queue wait was not read"))
 	}
 	if limited && limit > 0 && cpu >= limitReached*limit && cpu < threadSaturated {
 		w.starved = yes // its limit is less than one busy thread

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // StallSeconds is how long a runtime's metrics may stand still while its clock
 // moves before it counts as stalled. Refreshes were measured 0.97 to 1.04 s
@@ -22,11 +25,11 @@ func BusyWindow(readings []Runtime, atLeast float64) RuntimeWindow {
 	}
 	last := readings[len(readings)-1]
 	if !last.BusySeconds.IsKnown() {
-		return unknownRuntimeWindow(orReason(last.BusySeconds.Reason(), "the proxy does not report busy time"))
+		return unknownRuntimeWindow(cmp.Or(last.BusySeconds.Reason(), "the proxy does not report busy time"))
 	}
 	var refreshes []Runtime
 	for i := 1; i < len(readings); i++ {
-		if refreshed(readings[i-1], readings[i]) {
+		if readings[i].Refreshed(&readings[i-1]) {
 			refreshes = append(refreshes, readings[i])
 		}
 	}
@@ -70,7 +73,7 @@ func between(begin, end Runtime) RuntimeWindow {
 	// A worker that parks books its figures on time. One that never does books them
 	// when their turn comes, up to the length of its run queue late: then the time
 	// observed is nearer to the truth than the schedule.
-	if parks, ok := difference(begin.Parks, end.Parks).Get(); ok && parks > 0 {
+	if parks, ok := Growth(begin.Parks, end.Parks).Get(); ok && parks > 0 {
 		seconds = onSchedule(seconds, end.RefreshEvery)
 	}
 	workers, ok := end.Workers.Get()
@@ -78,12 +81,12 @@ func between(begin, end Runtime) RuntimeWindow {
 	case !begin.Clock.IsKnown() || !end.Clock.IsKnown() || seconds <= 0:
 		return unknownRuntimeWindow("the time between two refreshes is unknown")
 	case !ok || workers <= 0:
-		return unknownRuntimeWindow(orReason(end.Workers.Reason(), "the number of workers is unknown"))
+		return unknownRuntimeWindow(cmp.Or(end.Workers.Reason(), "the number of workers is unknown"))
 	}
 	w := RuntimeWindow{
 		Seconds: Known(seconds),
-		Parks:   difference(begin.Parks, end.Parks),
-		Polls:   difference(begin.Polls, end.Polls),
+		Parks:   Growth(begin.Parks, end.Parks),
+		Polls:   Growth(begin.Polls, end.Polls),
 		CPU:     Unknown[float64]("the process's CPU time is unknown"),
 	}
 	if c0, ok0 := begin.CPUSeconds.Get(); ok0 {
@@ -118,10 +121,6 @@ func onSchedule(observed float64, every Value[float64]) float64 {
 	return observed
 }
 
-func refreshed(a, b Runtime) bool {
-	return a.BusySeconds != b.BusySeconds || a.Polls != b.Polls || a.Parks != b.Parks
-}
-
 // stalledFor is the proxy's own time since the last observed refresh.
 func stalledFor(refresh, last Runtime) Value[float64] {
 	from, ok0 := refresh.Clock.Get()
@@ -150,25 +149,19 @@ func unknownRuntimeWindow(reason string) RuntimeWindow {
 	}
 }
 
-// difference is to - from, unknown when either is, or when it went backwards.
-func difference(from, to Value[int64]) Value[int64] {
+// Growth is to - from of a counter, unknown when either is, or when it went
+// backwards.
+func Growth(from, to Value[int64]) Value[int64] {
 	a, ok := from.Get()
 	if !ok {
-		return Unknown[int64](orReason(from.Reason(), "not read at the start of the window"))
+		return Unknown[int64](cmp.Or(from.Reason(), "not read at the start of the window"))
 	}
 	b, ok := to.Get()
 	if !ok {
-		return Unknown[int64](orReason(to.Reason(), "not read at the end of the window"))
+		return Unknown[int64](cmp.Or(to.Reason(), "not read at the end of the window"))
 	}
 	if b < a {
 		return Unknown[int64]("the counter went backwards")
 	}
 	return Known(b - a)
-}
-
-func orReason(reason, otherwise string) string {
-	if reason != "" {
-		return reason
-	}
-	return otherwise
 }

@@ -10,7 +10,7 @@ func BusyBetween(begin, end *Runtime) RuntimeWindow {
 	return between(*begin, *end)
 }
 
-// Refreshed says whether b shows other figures than a, the reading before it.
+// Refreshed says whether a reading shows other figures than the one before it.
 func (r *Runtime) Refreshed(before *Runtime) bool {
 	return before.BusySeconds != r.BusySeconds || before.Polls != r.Polls || before.Parks != r.Parks
 }

@@ -40,6 +40,19 @@ type Socket struct {
 	Owners []Owner `json:"owners,omitempty"`
 }
 
+// Place is where a socket listens: what it is known by from one sample to the
+// next where there is no inode, and what SO_REUSEPORT siblings share.
+type Place struct {
+	Address, Interface string
+	Port               uint16
+}
+
+// Place of the socket.
+func (s *Socket) Place() Place { return Place{s.Address, s.Interface, s.Port} }
+
+// Place of the listener.
+func (l *Listener) Place() Place { return Place{l.Address, l.Interface, l.Port} }
+
 // Owner is a process that holds a socket.
 type Owner struct {
 	Name string `json:"name"`
@@ -121,14 +134,10 @@ func fill(s Socket) float64 {
 // listeners: sockets that share address, interface and port are SO_REUSEPORT
 // siblings and become one listener. The roles are left empty.
 func GroupSockets(sockets []Socket) []Listener {
-	type key struct {
-		address, iface string
-		port           uint16
-	}
-	at := make(map[key]int, len(sockets))
+	at := make(map[Place]int, len(sockets))
 	var listeners []Listener
 	for _, s := range sockets {
-		k := key{s.Address, s.Interface, s.Port}
+		k := s.Place()
 		i, seen := at[k]
 		if !seen {
 			i = len(listeners)

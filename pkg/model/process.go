@@ -186,9 +186,9 @@ func threadCPU(old, t ThreadReading, seconds float64) Value[float64] {
 // rate is the growth of a counter, which has so many units a second, in seconds
 // per second.
 func rate(old, now Value[int64], units, seconds float64) Value[float64] {
-	n, ok := difference(old, now).Get()
+	n, ok := Growth(old, now).Get()
 	if !ok {
-		return Unknown[float64](difference(old, now).Reason())
+		return Unknown[float64](Growth(old, now).Reason())
 	}
 	return Known(float64(n) / units / seconds)
 }

@@ -160,7 +160,7 @@ func (w Waiting) StandsStill() Value[float64] {
 	}
 	to, ok := w.Uptime.Get()
 	if !ok || to < from {
-		return Unknown[float64](orReason(w.Uptime.Reason(), "the pod's clock went backwards"))
+		return Unknown[float64](cmp.Or(w.Uptime.Reason(), "the pod's clock went backwards"))
 	}
 	return Known(to - from)
 }

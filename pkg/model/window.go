@@ -1,6 +1,9 @@
 package model
 
-import "sort"
+import (
+	"cmp"
+	"sort"
+)
 
 // Window is what happened in a pod's network namespace between two samples. Its
 // length comes from the pod's own clock, never from arrival times.
@@ -34,7 +37,7 @@ func (w Window) PerSecond(count Value[int64]) Value[float64] {
 	}
 	s, ok := w.Seconds.Get()
 	if !ok || s <= 0 {
-		return Unknown[float64](orReason(w.Seconds.Reason(), "the window has no length"))
+		return Unknown[float64](cmp.Or(w.Seconds.Reason(), "the window has no length"))
 	}
 	return Known(float64(n) / s)
 }
@@ -50,9 +53,9 @@ func Diff(prev, cur Pod) Pod {
 	}
 	w := Window{
 		Seconds:   Known(cur.Sample.Uptime.Or(0) - prev.Sample.Uptime.Or(0)),
-		Overflows: difference(prev.Counters.ListenOverflows, cur.Counters.ListenOverflows),
-		Drops:     difference(prev.Counters.ListenDrops, cur.Counters.ListenDrops),
-		Accepted:  accepted(prev, cur),
+		Overflows: Growth(prev.Counters.ListenOverflows, cur.Counters.ListenOverflows),
+		Drops:     Growth(prev.Counters.ListenDrops, cur.Counters.ListenDrops),
+		Accepted:  Accepted(&prev, &cur),
 	}
 	for i := range cur.Listeners {
 		cur.Listeners[i].Window = ListenerWindow{Peak: peak(cur.Listeners[i])}
@@ -103,8 +106,11 @@ func incomparable(prev, cur Pod) string {
 // ReasonHostNetwork is why nothing is attributed to a hostNetwork pod.
 const ReasonHostNetwork = "hostNetwork: sockets and counters are the node's, nothing is attributed to this pod"
 
-func accepted(prev, cur Pod) Value[int64] {
-	opens := difference(prev.Counters.PassiveOpens, cur.Counters.PassiveOpens)
+// Accepted is how many connections the pod accepted between two samples: the
+// growth of PassiveOpens less that of all queues. Single samples may be off by
+// one, since ss and nstat are not read at the same instant.
+func Accepted(prev, cur *Pod) Value[int64] {
+	opens := Growth(prev.Counters.PassiveOpens, cur.Counters.PassiveOpens)
 	n, ok := opens.Get()
 	if !ok {
 		return opens
@@ -119,9 +125,9 @@ func accepted(prev, cur Pod) Value[int64] {
 
 func totalDepth(listeners []Listener) (int64, bool) {
 	var sum int64
-	for _, l := range listeners {
-		for _, s := range l.Sockets {
-			d, ok := s.Depth.Get()
+	for i := range listeners {
+		for j := range listeners[i].Sockets {
+			d, ok := listeners[i].Sockets[j].Depth.Get()
 			if !ok {
 				return 0, false
 			}
@@ -161,7 +167,7 @@ func attribute(prev, cur []Listener, overflows Value[int64]) Value[int64] {
 	weights := make([]int64, len(cur))
 	var sum int64
 	for i := range cur {
-		w, ok := dropGrowth(find(prev, cur[i]), cur[i]).Get()
+		w, ok := dropGrowth(ListenerAt(prev, cur[i].Place()), cur[i]).Get()
 		if !ok && len(cur) > 1 {
 			return nobody(cur, total, "the sockets' own drop counts are unknown (kernel or iproute2 too old)")
 		}
@@ -227,11 +233,11 @@ func sameSocket(prev *Listener, s Socket, position int) *Socket {
 	return nil
 }
 
-func find(listeners []Listener, l Listener) *Listener {
+// ListenerAt is the listener at a place, nil when nobody listens there.
+func ListenerAt(listeners []Listener, at Place) *Listener {
 	for i := range listeners {
-		p := &listeners[i]
-		if p.Address == l.Address && p.Interface == l.Interface && p.Port == l.Port {
-			return p
+		if listeners[i].Place() == at {
+			return &listeners[i]
 		}
 	}
 	return nil

@@ -114,10 +114,7 @@ func (h *history) fill(p *model.Pod) {
 // depthOf is the depth of the fullest socket of a listener in an older frame.
 func depthOf(listeners []model.Listener, l model.Listener) model.Value[int64] {
 	best := model.Unknown[int64]("not listening then")
-	for _, o := range listeners {
-		if o.Address != l.Address || o.Port != l.Port || o.Interface != l.Interface {
-			continue
-		}
+	if o := model.ListenerAt(listeners, l.Place()); o != nil {
 		for _, s := range o.Sockets {
 			best = higher(best, s.Depth)
 		}

@@ -30,7 +30,7 @@ type pace struct {
 // next takes a reading that was asked for at the given time and says how long
 // to wait from then until the next one.
 func (p *pace) next(r model.Runtime, asked time.Time) time.Duration {
-	fresh := !p.have || r.BusySeconds != p.last.BusySeconds || r.Polls != p.last.Polls || r.Parks != p.last.Parks
+	fresh := !p.have || r.Refreshed(&p.last)
 	first := !p.have
 	p.last, p.have = r, true
 	if fresh {

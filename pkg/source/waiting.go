@@ -13,17 +13,9 @@ import (
 // ports a frame.
 const waitingOldAfter = 20
 
-// place is what a listener is known by from frame to frame.
-type place struct {
-	address, iface string
-	port           uint16
-}
-
-func placeOf(l model.Listener) place { return place{l.Address, l.Interface, l.Port} }
-
 // queues keeps what each listener's queue held when it was last asked.
 type queues struct {
-	last map[place]model.Waiting
+	last map[model.Place]model.Waiting
 }
 
 // take reads a frame. What it keeps is never changed later, so that a Snapshot
@@ -34,21 +26,20 @@ func (q *queues) take(f parse.Frame, listeners []model.Listener) {
 			if part == nil {
 				continue
 			}
-			at := placeOf(listeners[i])
+			at := listeners[i].Place()
 			var prev *model.Waiting
 			if last, ok := q.last[at]; ok {
 				prev = &last
 			}
 			if q.last == nil {
-				q.last = map[place]model.Waiting{}
+				q.last = map[model.Place]model.Waiting{}
 			}
 			q.last[at] = model.WaitingAt(prev, f.Uptime, part.connections, part.omitted)
 		}
 	}
 	// An empty queue is a new beginning: whoever waited in it is gone.
 	for at := range q.last {
-		i := slices.IndexFunc(listeners, func(l model.Listener) bool { return placeOf(l) == at })
-		if i < 0 || empty(listeners[i]) {
+		if l := model.ListenerAt(listeners, at); l == nil || empty(*l) {
 			delete(q.last, at)
 		}
 	}
@@ -67,7 +58,7 @@ func empty(l model.Listener) bool {
 // fill puts who waits beside the listeners' figures of the newest frame.
 func (q *queues) fill(listeners []model.Listener, uptime model.Value[float64]) {
 	for i := range listeners {
-		w, ok := q.last[placeOf(listeners[i])]
+		w, ok := q.last[listeners[i].Place()]
 		if !ok || w.Total() == 0 || uptime.Or(0)-w.Uptime.Or(0) > waitingOldAfter {
 			continue
 		}
