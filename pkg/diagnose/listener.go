@@ -189,10 +189,13 @@ func (f *facts) refused(points []point, i int, only bool, l *listener) int64 {
 
 // same finds the listener in an older sample; mostly it stands at its place.
 func same(listeners []model.Listener, m *model.Listener, position int) *model.Listener {
-	if position < len(listeners) && listeners[position].Place() == m.Place() {
-		return &listeners[position]
+	at := m.Place()
+	if position < len(listeners) {
+		if l := model.ListenerAt(listeners[position:position+1], at); l != nil {
+			return l
+		}
 	}
-	return model.ListenerAt(listeners, m.Place())
+	return model.ListenerAt(listeners, at)
 }
 
 // span decides over which part of the window the workers are judged: from the

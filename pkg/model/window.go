@@ -236,8 +236,8 @@ func sameSocket(prev *Listener, s Socket, position int) *Socket {
 // ListenerAt is the listener at a place, nil when nobody listens there.
 func ListenerAt(listeners []Listener, at Place) *Listener {
 	for i := range listeners {
-		if listeners[i].Place() == at {
-			return &listeners[i]
+		if l := &listeners[i]; l.Port == at.Port && l.Place() == at {
+			return l
 		}
 	}
 	return nil
