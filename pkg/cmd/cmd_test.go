@@ -77,14 +77,14 @@ func runGet(t *testing.T, s *script, args ...string) (stdout, stderr string, err
 	flags := genericclioptions.NewConfigFlags(true)
 	clock := time.Unix(1000, 0)
 	s.clock = &clock
-	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
+	o := &getOptions{selection: newSelection(flags), IOStreams: streams, format: newFormat("wide")}
 	o.now = func() time.Time { return clock }
 	o.timeout = 5 * time.Second
 	o.openSource = func(context.Context) (source.Source, error) { return s, nil }
 	for _, a := range args {
 		switch {
 		case strings.HasPrefix(a, "-o="):
-			*o.output.OutputFormat = strings.TrimPrefix(a, "-o=")
+			*o.format.flags.OutputFormat = strings.TrimPrefix(a, "-o=")
 		case a == "--window=0":
 			o.window = 0
 		default:

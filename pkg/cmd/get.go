@@ -3,13 +3,11 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
@@ -36,42 +34,26 @@ type getOptions struct {
 	selection
 	genericiooptions.IOStreams
 
-	output    *genericclioptions.PrintFlags
-	watch     bool
-	noHeaders bool
-	timeout   time.Duration
-
-	// printer is nil for tables.
-	printer printers.ResourcePrinter
-	wide    bool
+	format  format
+	watch   bool
+	timeout time.Duration
 	// openSource is a hook for tests.
 	openSource func(context.Context) (source.Source, error)
 }
 
 func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &getOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
+	o := &getOptions{selection: newSelection(flags), IOStreams: streams, format: newFormat("wide")}
 	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
 		Use:     "get [POD | TYPE/NAME | IP[:PORT]]...",
 		Short:   "Print queues, drops and workers of pods once, or with -w again and again",
 		Example: getExample,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.complete(args); err != nil {
-				return err
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return o.run(c.Context())
-		},
+		RunE:    inSteps(o),
 	}
 	o.addFlags(c)
 	f := c.Flags()
-	f.StringVarP(o.output.OutputFormat, "output", "o", "", "Output format: wide (a row per listener), json, yaml, name, jsonpath=..., go-template=..., and kubectl's others")
-	o.output.JSONYamlPrintFlags.AddFlags(c)
-	o.output.TemplatePrinterFlags.AddFlags(c)
+	o.format.addFlags(c, "wide (a row per listener), name")
 	f.BoolVarP(&o.watch, "watch", "w", false, "After the first table, print the rows that change")
-	f.BoolVar(&o.noHeaders, "no-headers", false, "Print no header line")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
 	return c
 }
@@ -83,26 +65,7 @@ func (o *getOptions) validate() error {
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout must be positive")}
 	}
-	switch *o.output.OutputFormat {
-	case "":
-		// Templates may be given by their own flags alone.
-		if o.output.TemplatePrinterFlags.TemplateArgument == nil || *o.output.TemplatePrinterFlags.TemplateArgument == "" {
-			return nil
-		}
-	case "wide":
-		o.wide = true
-		return nil
-	}
-	printer, err := o.output.ToPrinter()
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return usageError{fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: wide,%s",
-			*o.output.OutputFormat, strings.Join(o.output.AllowedFormats(), ","))}
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	o.printer = printer
-	return nil
+	return o.format.validate()
 }
 
 func (o *getOptions) run(ctx context.Context) error {
@@ -213,10 +176,10 @@ func measured(s model.Snapshot, window time.Duration) bool {
 
 func (o *getOptions) newOutput() *getOutput {
 	return &getOutput{
-		out: o.Out, printer: o.printer, now: o.now,
-		table:        render.TableOptions{Namespaces: o.manyNamespaces(), Wide: o.wide || o.local, NoHeaders: o.noHeaders},
+		out: o.Out, printer: o.format.printer, now: o.now,
+		table:        render.TableOptions{Namespaces: o.manyNamespaces(), Wide: o.format.name() == "wide" || o.local, NoHeaders: o.format.noHeaders},
 		single:       len(o.args) == 1 && !o.watch,
-		jsonLines:    *o.output.OutputFormat == "json",
+		jsonLines:    o.format.name() == "json",
 		dropFinished: len(o.args) == 0,
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -41,17 +39,13 @@ const probesExample = `  # The probes of a namespace, and of all namespaces with
 type probesOptions struct {
 	selection
 	genericiooptions.IOStreams
-	output    *genericclioptions.PrintFlags
-	noHeaders bool
-
-	// printer is nil for tables and names.
-	printer printers.ResourcePrinter
+	format format
 	// dial is a hook for tests.
 	dial func() (*rest.Config, kubernetes.Interface, error)
 }
 
 func newProbesOptions(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *probesOptions {
-	o := &probesOptions{selection: newSelection(flags), IOStreams: streams, output: genericclioptions.NewPrintFlags("")}
+	o := &probesOptions{selection: newSelection(flags), IOStreams: streams, format: newFormat("wide", "name")}
 	o.dial = func() (*rest.Config, kubernetes.Interface, error) {
 		if err := o.configured(); err != nil {
 			return nil, nil, err
@@ -68,22 +62,10 @@ func newProbes(flags *genericclioptions.ConfigFlags, streams genericiooptions.IO
 		Short:   "List the probes of pods: by whom, since when, until when and why",
 		Long:    probesLong,
 		Example: probesExample,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.complete(args); err != nil {
-				return err
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return o.run(c.Context())
-		},
+		RunE:    inSteps(o),
 	}
 	o.addSelectionFlags(c)
-	f := c.Flags()
-	f.StringVarP(o.output.OutputFormat, "output", "o", "", "Output format: wide, json, yaml, name (of the pods), jsonpath=..., go-template=..., and kubectl's others")
-	o.output.JSONYamlPrintFlags.AddFlags(c)
-	o.output.TemplatePrinterFlags.AddFlags(c)
-	f.BoolVar(&o.noHeaders, "no-headers", false, "Print no header line")
+	o.format.addFlags(c, "wide, name (of the pods)")
 	c.AddCommand(newProbesStop(flags, streams))
 	return c
 }
@@ -98,24 +80,7 @@ func (o *probesOptions) validate() error {
 	if err := o.selection.validate(); err != nil {
 		return err
 	}
-	switch *o.output.OutputFormat {
-	case "":
-		if o.output.TemplatePrinterFlags.TemplateArgument == nil || *o.output.TemplatePrinterFlags.TemplateArgument == "" {
-			return nil
-		}
-	case "wide", "name":
-		return nil
-	}
-	printer, err := o.output.ToPrinter()
-	if genericclioptions.IsNoCompatiblePrinterError(err) {
-		return usageError{fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: wide,%s",
-			*o.output.OutputFormat, strings.Join(o.output.AllowedFormats(), ","))}
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	o.printer = printer
-	return nil
+	return o.format.validate()
 }
 
 func (o *probesOptions) run(ctx context.Context) error {
@@ -150,26 +115,25 @@ func (o *probesOptions) tell(problems []error) error {
 }
 
 func (o *probesOptions) print(probes []model.ProbeInfo) error {
-	format := *o.output.OutputFormat
 	switch {
-	case o.printer != nil:
+	case o.format.printer != nil:
 		list, err := render.ProbeObject(probes)
 		if err != nil {
 			return err
 		}
-		if err := o.printer.PrintObj(list, o.Out); err != nil {
+		if err := o.format.printer.PrintObj(list, o.Out); err != nil {
 			return fmt.Errorf("printing: %w", err)
 		}
 		return nil
 	case len(probes) == 0:
 		o.none("probes")
 		return nil
-	case format == "name":
+	case o.format.name() == "name":
 		return render.PrintPodNames(o.Out, probes)
 	}
 	elsewhere := slices.ContainsFunc(probes, func(p model.ProbeInfo) bool { return p.Pod.Namespace != o.namespace })
 	return render.PrintProbes(o.Out, probes, o.now(), render.TableOptions{
-		Namespaces: o.allNamespaces || elsewhere, Wide: format == "wide", NoHeaders: o.noHeaders,
+		Namespaces: o.allNamespaces || elsewhere, Wide: o.format.name() == "wide", NoHeaders: o.format.noHeaders,
 	})
 }
 

@@ -55,15 +55,7 @@ func newProbesStop(flags *genericclioptions.ConfigFlags, streams genericiooption
 		Short:   "End probes that run",
 		Long:    probesStopLong,
 		Example: probesStopExample,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.complete(args); err != nil {
-				return err
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return o.run(c.Context())
-		},
+		RunE:    inSteps(o),
 	}
 	o.addSelectionFlags(c)
 	c.Flags().BoolVar(&o.all, "all", false, "All probes of the namespace")

@@ -82,16 +82,16 @@ func TestProbesListsThem(t *testing.T) {
 				"server-1   backlog-probe-1   running   ann   11:59:00Z   12:59:00Z   refused connections\n", "", 1,
 		},
 		{
-			"all", func(o *probesOptions) { o.allNamespaces, o.noHeaders = true, true },
+			"all", func(o *probesOptions) { o.allNamespaces, o.format.noHeaders = true, true },
 			"store   server-7   backlog-probe-1   running   eve   11:53:00Z   12:53:00Z   -\n" +
 				"shop    server-2   backlog-probe-1   running   ?     11:58:00Z   12:58:00Z   -\n" +
 				"shop    server-1   backlog-probe-1   running   ann   11:59:00Z   12:59:00Z   refused connections\n", "", 1,
 		},
-		{"names", func(o *probesOptions) { *o.output.OutputFormat = "name" }, "pod/server-2\npod/server-1\n", "", 1},
+		{"names", func(o *probesOptions) { *o.format.flags.OutputFormat = "name" }, "pod/server-2\npod/server-1\n", "", 1},
 		{"none", func(o *probesOptions) { o.namespace = "empty" }, "", "No probes found in empty namespace.\n", 1},
 		{"none at all", func(o *probesOptions) { o.allNamespaces, o.labels = true, "app=x" }, "", "No probes found\n", 1},
 		{
-			"none as JSON", func(o *probesOptions) { o.namespace, *o.output.OutputFormat = "empty", "json" },
+			"none as JSON", func(o *probesOptions) { o.namespace, *o.format.flags.OutputFormat = "empty", "json" },
 			"{\n    \"apiVersion\": \"kubectl-backlog.github.io/v1alpha1\",\n    \"items\": [],\n    \"kind\": \"ProbeList\",\n    \"metadata\": {}\n}\n", "", 1,
 		},
 	} {
@@ -129,7 +129,7 @@ func TestProbesReadsAllPages(t *testing.T) {
 		return true, &corev1.PodList{Items: []corev1.Pod{*watchedBy(1, "ann", "")}}, nil
 	})
 	o, out, _ := probesIn(client, "")
-	*o.output.OutputFormat = "name"
+	*o.format.flags.OutputFormat = "name"
 	if err := o.run(t.Context()); err != nil || out.String() != "pod/server-2\npod/server-1\n" {
 		t.Errorf("%v, printed %s", err, out)
 	}

@@ -46,15 +46,7 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 		Short:   "Watch queues, drops and workers of pods on a screen",
 		Long:    "Watch queues, drops and workers of pods: a screen on a terminal, a repeated table otherwise.",
 		Example: topExample,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.complete(args); err != nil {
-				return err
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			return o.run(c.Context())
-		},
+		RunE:    inSteps(o),
 	}
 	o.addFlags(c)
 	c.Flags().DurationVar(&o.interval, "interval", o.interval, "Time between two looks; probes take one a second")
