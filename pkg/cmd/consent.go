@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/kubernetes"
 
@@ -53,7 +50,7 @@ func (c *consent) decide(ctx context.Context) (*admission, error) {
 	}
 	if c.asking {
 		// Nobody is asked for what is not theirs to give.
-		if err := c.permitted(ctx, need[0]); err != nil {
+		if err := collect.MayProbe(ctx, c.client, need[0]); err != nil {
 			a.none = err
 			return a, nil
 		}
@@ -115,6 +112,7 @@ func (c *consent) choose(ctx context.Context, a *admission, all, need []*corev1.
 			a.chosen = uids(nodes)
 			return nil
 		case "w", "worst":
+			fmt.Fprintf(c.ErrOut, "asking %s for their proxies' metrics, for %s\n", pods(len(need)), rankFor)
 			worst, err := c.worst(ctx, need)
 			if err != nil {
 				return err
@@ -123,37 +121,6 @@ func (c *consent) choose(ctx context.Context, a *admission, all, need []*corev1.
 			return nil
 		}
 	}
-}
-
-// reviewTimeout bounds a question to the API server that is only a courtesy.
-const reviewTimeout = 3 * time.Second
-
-// permitted asks whether the user may add a probe to the pod. An API server that
-// does not say is taken for a yes: the probe itself will tell.
-func (c *consent) permitted(ctx context.Context, pod *corev1.Pod) error {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	review, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: pod.Namespace, Verb: "patch", Resource: "pods", Subresource: "ephemeralcontainers", Name: pod.Name,
-		}},
-	}, metav1.CreateOptions{})
-	if err != nil || review.Status.Allowed {
-		return nil //nolint:nilerr // see above
-	}
-	return &collect.ForbiddenError{Verb: "patch", Resource: "pods/ephemeralcontainers", Namespace: pod.Namespace, Message: review.Status.Reason}
-}
-
-// whoAmI is how the API server knows the user, for whoever finds the probe; the
-// kubeconfig's name for the user where the API server does not say.
-func whoAmI(ctx context.Context, client kubernetes.Interface, fallback string) string {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	if err != nil || review.Status.UserInfo.Username == "" {
-		return fallback
-	}
-	return review.Status.UserInfo.Username
 }
 
 // rankFor is how long the proxies' metrics are looked at before they are ranked:

@@ -123,9 +123,9 @@ func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interf
 		},
 		Target:   collect.DefaultTarget,
 		Exec:     execer.Follow,
-		NodeCPUs: nodeCPUs(client),
-		LogHead:  logHead(client),
-		Pulling:  pulling(client),
+		NodeCPUs: collect.NodeCPUs(client),
+		LogHead:  collect.LogHead(client),
+		Pulling:  collect.Pulling(client),
 		Workload: target.Workload,
 		Window:   s.window,
 		Interval: s.interval,
@@ -168,7 +168,7 @@ func (s *selection) admit(ctx context.Context, streams genericiooptions.IOStream
 	}
 	o.Allow = admission.allow
 	if len(needing(o.Pods.Pods(), spec)) > 0 && admission.none == nil {
-		o.Probe.By = whoAmI(ctx, client, s.user)
+		o.Probe.By = collect.WhoAmI(ctx, client, s.user)
 	}
 	return nil
 }

@@ -147,12 +147,8 @@ func (o *probesOptions) none(what string) {
 	fmt.Fprintf(o.ErrOut, "No %s found in %s namespace.\n", what, render.Clean(o.namespace))
 }
 
-// pageSize is how many pods are asked for at a time, as kubectl does.
-const pageSize = 500
-
 // find gets the pods that were asked for, and what was asked for and is not
-// there. Without names it keeps only those that have probes: a cluster has many
-// pods, and few of them.
+// there.
 func (o *probesOptions) find(ctx context.Context, client kubernetes.Interface) ([]*corev1.Pod, []error, error) {
 	if len(o.args) > 0 {
 		return o.named(ctx, client)
@@ -161,22 +157,8 @@ func (o *probesOptions) find(ctx context.Context, client kubernetes.Interface) (
 	if o.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	var pods []*corev1.Pod
-	options := metav1.ListOptions{LabelSelector: o.labels, Limit: pageSize}
-	for {
-		page, err := client.CoreV1().Pods(namespace).List(ctx, options)
-		if err != nil {
-			return nil, nil, target.Explain(err)
-		}
-		for i := range page.Items {
-			if pod := &page.Items[i]; len(collect.Probes(pod)) > 0 {
-				pods = append(pods, pod.DeepCopy()) // not the whole page with it
-			}
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return pods, nil, nil
-		}
-	}
+	pods, err := collect.ProbedPods(ctx, client, namespace, o.labels)
+	return pods, nil, target.Explain(err)
 }
 
 func (o *probesOptions) named(ctx context.Context, client kubernetes.Interface) ([]*corev1.Pod, []error, error) {

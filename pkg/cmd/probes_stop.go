@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func (o *stopOptions) permitted(ctx context.Context, client kubernetes.Interface
 	if o.yes {
 		return live, nil
 	}
-	me := whoAmI(ctx, client, o.user)
+	me := collect.WhoAmI(ctx, client, o.user)
 	var own, others []running
 	var names []string
 	for _, r := range live {
@@ -153,10 +154,7 @@ func (o *stopOptions) permitted(ctx context.Context, client kubernetes.Interface
 			continue
 		}
 		others = append(others, r)
-		name := r.probe.By
-		if name == "" {
-			name = "unknown"
-		}
+		name := cmp.Or(r.probe.By, "unknown")
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -173,7 +171,7 @@ func (o *stopOptions) permitted(ctx context.Context, client kubernetes.Interface
 		return nil, fmt.Errorf("%s: nothing was stopped; give --yes to end them as well", text)
 	}
 	for _, r := range others {
-		fmt.Fprintln(o.ErrOut, render.Clean(fmt.Sprintf("%s, by %s, until %s: %s", r, orWord(r.probe.By), render.Clock(o.now(), r.probe.Until), orWord(r.probe.Reason))))
+		fmt.Fprintln(o.ErrOut, render.Clean(fmt.Sprintf("%s, by %s, until %s: %s", r, cmp.Or(r.probe.By, "unknown"), render.Clock(o.now(), r.probe.Until), cmp.Or(r.probe.Reason, "unknown"))))
 	}
 	yes, err := confirm(ctx, o.IOStreams, render.Clean(text)+". End them as well?", false)
 	if err != nil {
@@ -183,13 +181,6 @@ func (o *stopOptions) permitted(ctx context.Context, client kubernetes.Interface
 		return live, nil
 	}
 	return own, nil
-}
-
-func orWord(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
 }
 
 // end ends the probes, several at a time, and tells of each in their order. It
@@ -228,8 +219,7 @@ func (o *stopOptions) end(ctx context.Context, config *rest.Config, client kuber
 			fmt.Fprintln(o.Out, render.Clean(fmt.Sprintf("%s went with its pod, which %s", r, gone.Why)))
 			continue
 		case errors.As(err, &forbidden):
-			for verb := range strings.SplitSeq(forbidden.Verb, " and ") {
-				right := model.Right{Verb: verb, Resource: forbidden.Resource, Namespace: forbidden.Namespace}
+			for _, right := range forbidden.Rights() {
 				if !slices.Contains(rights, right) {
 					rights = append(rights, right)
 				}

@@ -120,7 +120,7 @@ func TestProbesReadsAllPages(t *testing.T) {
 	client := aCluster()
 	client.PrependReactor("list", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		opts := a.(clienttesting.ListActionImpl).GetListOptions()
-		if opts.Limit != pageSize {
+		if opts.Limit != 500 {
 			t.Errorf("asked for %d", opts.Limit)
 		}
 		if opts.Continue == "" {

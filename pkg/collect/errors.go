@@ -31,6 +31,25 @@ func (e *ForbiddenError) Error() string {
 	return s
 }
 
+// Rights are those that a Role would have to grant. A port-forward or exec that
+// was refused may lack either of two verbs, "get and create".
+func (e *ForbiddenError) Rights() []model.Right {
+	var rights []model.Right
+	for verb := range strings.SplitSeq(e.Verb, " and ") {
+		rights = append(rights, model.Right{Verb: verb, Resource: e.Resource, Namespace: e.Namespace})
+	}
+	return rights
+}
+
+// MissingRights are those that an error says are missing; none for any other.
+func MissingRights(err error) []model.Right {
+	var forbidden *ForbiddenError
+	if !errors.As(err, &forbidden) {
+		return nil
+	}
+	return forbidden.Rights()
+}
+
 // RefusedError is an admission that said no: a webhook, or Pod Security.
 type RefusedError struct {
 	// Message is the API server's, word for word; it names who refused.

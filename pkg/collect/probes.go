@@ -2,12 +2,17 @@ package collect
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -60,6 +65,22 @@ func probeInfo(pod *corev1.Pod, c *corev1.EphemeralContainer) model.ProbeInfo {
 		p.Started, p.Ended = s.State.Terminated.StartedAt.UTC(), s.State.Terminated.FinishedAt.UTC()
 	}
 	return p
+}
+
+// ProbedPods lists the pods that have probes, page by page: a cluster has many
+// pods, and few of them. namespace "" means all.
+func ProbedPods(ctx context.Context, client kubernetes.Interface, namespace, labels string) ([]*corev1.Pod, error) {
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return client.CoreV1().Pods(namespace).List(ctx, options)
+	})
+	var pods []*corev1.Pod
+	err := pages.EachListItemWithAlloc(ctx, metav1.ListOptions{LabelSelector: labels}, func(object runtime.Object) error {
+		if pod, ok := object.(*corev1.Pod); ok && len(Probes(pod)) > 0 {
+			pods = append(pods, pod)
+		}
+		return nil
+	})
+	return pods, err
 }
 
 // setting is what Container wrote into the environment. It may be anything by

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,15 +66,7 @@ func (f *follower) collection(now time.Time) model.Collection {
 	if c.Stage == model.StageStarting && f.pulling != "" {
 		c.Stage, c.Message = model.StagePulling, f.pulling
 	}
-	for _, r := range []*model.Right{f.right, f.problemRight} {
-		if r == nil {
-			continue
-		}
-		// A port-forward that was refused may lack either of two verbs.
-		for verb := range strings.SplitSeq(r.Verb, " and ") {
-			c.Rights = append(c.Rights, model.Right{Verb: verb, Resource: r.Resource, Namespace: r.Namespace})
-		}
-	}
+	c.Rights = slices.Concat(f.rights, f.problemRights)
 	if c.Message == "" && f.broken != "" && len(f.history.frames) == 0 {
 		c.Message = f.broken
 	}
@@ -98,20 +91,19 @@ func (f *follower) collection(now time.Time) model.Collection {
 	return c
 }
 
-// nameCallers adds whose addresses those are that wait. The frame is kept in
-// the history, so that its values are copied first.
+// nameCallers adds whose addresses those are that wait.
 func (f *follower) nameCallers(p *model.Pod) {
+	if f.opt.Caller == nil {
+		return
+	}
 	for i := range p.Listeners {
 		w := p.Listeners[i].Waiting
-		if w == nil || f.opt.Caller == nil {
+		if w == nil {
 			continue
 		}
-		named := *w
-		named.Callers = append([]model.Caller(nil), w.Callers...)
-		for j := range named.Callers {
-			named.Callers[j].Pod = f.opt.Caller(named.Callers[j].Address)
+		for j := range w.Callers {
+			w.Callers[j].Pod = f.opt.Caller(w.Callers[j].Address)
 		}
-		p.Listeners[i].Waiting = &named
 	}
 }
 

@@ -158,8 +158,8 @@ func podCount(n int) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// Renew asks for new probes where the old ones have ended or could not be had,
-// which happens only because somebody says so.
+// Renew asks for new probes where the old ones have ended, which happens only
+// because somebody says so.
 func (c *Cluster) Renew() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

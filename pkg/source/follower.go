@@ -32,18 +32,17 @@ type follower struct {
 	deleted  bool
 	stage    model.Stage
 	message  string
-	broken   string       // why the probe's log is asked for anew; empty while frames come
-	right    *model.Right // that the user lacks for more
+	broken   string        // why the probe's log is asked for anew; empty while frames come
+	rights   []model.Right // that the user lacks for more
 	probe    string
-	target   string // container whose processes the probe sees
 	pulling  string // what the kubelet says of the probe's image while it pulls it
 	history  history
 	version  model.Value[string]
 	nodeCPUs model.Value[int64]
 	// problem says why metrics are missing; read is when the last page came.
-	problem      string
-	problemRight *model.Right
-	read         time.Time
+	problem       string
+	problemRights []model.Right
+	read          time.Time
 	// logged are the workers as the proxy's own log tells them, where its metrics
 	// cannot be read.
 	logged model.Value[int64]
@@ -92,11 +91,11 @@ func signal(c chan struct{}) {
 	}
 }
 
-// askAgain makes a pod without a living probe ask for one.
+// askAgain makes a pod whose probe has ended ask for another one.
 func (f *follower) askAgain() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.started && !f.deleted && (f.stage == model.StageEnded || f.stage == model.StageFailed) {
+	if f.started && !f.deleted && f.stage == model.StageEnded {
 		signal(f.renew)
 	}
 }
@@ -199,7 +198,7 @@ func (f *follower) setStage(stage model.Stage, message string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.deleted {
-		f.stage, f.message, f.right = stage, message, nil
+		f.stage, f.message, f.rights = stage, message, nil
 	}
 }
 
@@ -219,7 +218,7 @@ func (f *follower) takeFrame(probe string) func(parse.Frame, time.Time) {
 		defer f.mu.Unlock()
 		f.history.addFrame(frame, string(f.pod.UID)+"/"+probe, arrived)
 		if !f.deleted {
-			f.stage, f.message, f.right = model.StageOK, "", nil
+			f.stage, f.message, f.rights = model.StageOK, "", nil
 			f.broken = ""
 		}
 	}

@@ -39,19 +39,15 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		f.mu.Lock()
 		if err != nil {
 			wait = scrapeAgainAfter(err)
-			f.problem, f.problemRight = err.Error(), rightOf(err)
+			f.problem, f.problemRights = err.Error(), collect.MissingRights(err)
 		} else {
-			f.problem, f.problemRight, f.read, f.version = "", nil, asked, version
+			f.problem, f.problemRights, f.read, f.version = "", nil, asked, version
 			f.history.addReading(runtime)
 			wait = p.next(runtime, asked)
 		}
 		f.mu.Unlock()
-		timer := time.NewTimer(max(0, wait-f.opt.Now().Sub(asked)))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if pause(ctx, wait-f.opt.Now().Sub(asked)) != nil {
 			return
-		case <-timer.C:
 		}
 	}
 }
@@ -89,7 +85,7 @@ func scrapeAgainAfter(err error) time.Duration {
 	var useless *uselessError
 	var large *collect.TooLargeError
 	switch {
-	case rightOf(err) != nil, errors.As(err, &large):
+	case len(collect.MissingRights(err)) > 0, errors.As(err, &large):
 		return 15 * time.Second
 	case errors.As(err, &useless):
 		return 5 * time.Second

@@ -38,7 +38,7 @@ func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
 	for {
 		probe, err := f.ensure(ctx, spec, slots)
 		if err == nil {
-			err = f.readProbe(ctx, spec, probe)
+			err = f.readProbe(ctx, probe)
 		}
 		var broken *collect.ProbeError
 		switch {
@@ -94,12 +94,9 @@ func diedWithTarget(e *collect.ProbeError, hadFrames bool) bool {
 // readProbe follows the log from as far back as the window and two readings of
 // the threads reach, which a probe that runs has printed already: rates are then
 // known at once.
-func (f *follower) readProbe(ctx context.Context, spec collect.ProbeSpec, probe collect.Probe) error {
+func (f *follower) readProbe(ctx context.Context, probe collect.Probe) error {
 	f.mu.Lock()
-	f.probe, f.target = probe.Name, probe.Container.TargetContainerName
-	if f.target == "" {
-		f.target = spec.Target
-	}
+	f.probe = probe.Name
 	if !probe.New && f.stage == model.StageAsking {
 		f.stage = model.StageWaiting
 	}
@@ -187,16 +184,7 @@ func (f *follower) fail(err error) {
 	if f.deleted {
 		return
 	}
-	f.stage, f.message, f.right = model.StageFailed, err.Error(), rightOf(err)
-}
-
-// rightOf is the right that an error says is missing; nil for any other error.
-func rightOf(err error) *model.Right {
-	var forbidden *collect.ForbiddenError
-	if !errors.As(err, &forbidden) {
-		return nil
-	}
-	return &model.Right{Verb: forbidden.Verb, Resource: forbidden.Resource, Namespace: forbidden.Namespace}
+	f.stage, f.message, f.rights = model.StageFailed, err.Error(), collect.MissingRights(err)
 }
 
 func (f *follower) hasFrames() bool {

@@ -46,6 +46,7 @@ func passes(err error) bool {
 // that passes.
 const askAgainAfter = 3 * time.Second
 
+// pause waits, or returns early with the context's error.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

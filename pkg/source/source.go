@@ -38,12 +38,8 @@ func (t *ticker) wait(ctx context.Context, now func() time.Time) (uint64, error)
 	}
 	at := now()
 	if t.seq > 0 && at.Before(t.next) {
-		timer := time.NewTimer(t.next.Sub(at))
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-timer.C:
+		if err := pause(ctx, t.next.Sub(at)); err != nil {
+			return 0, err
 		}
 	}
 	t.next = now().Add(t.interval)

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // nodeWith is the node with an address, where nodes may be read, or else the
@@ -21,25 +22,20 @@ func (l *lookup) nodeWith(ctx context.Context, ip netip.Addr, pods []corev1.Pod)
 			return pods[i].Spec.NodeName, nil
 		}
 	}
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		list, err := l.client.CoreV1().Nodes().List(ctx, options)
-		if apierrors.IsForbidden(err) {
-			l.blind["nodes"] = Explain(err).Error()
-			return "", nil
+	name := ""
+	err := each(ctx, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return l.client.CoreV1().Nodes().List(ctx, o)
+	}, func(node *corev1.Node) bool {
+		if nodeHas(node, ip) {
+			name = node.Name
 		}
-		if err != nil {
-			return "", Explain(err)
-		}
-		for i := range list.Items {
-			if nodeHas(&list.Items[i], ip) {
-				return list.Items[i].Name, nil
-			}
-		}
-		if options.Continue = list.Continue; options.Continue == "" {
-			return "", nil
-		}
+		return name == ""
+	})
+	if apierrors.IsForbidden(err) {
+		l.blind["nodes"] = Explain(err).Error()
+		return "", nil
 	}
+	return name, Explain(err)
 }
 
 func nodeHas(node *corev1.Node, ip netip.Addr) bool {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -105,18 +106,13 @@ func hasIP(texts []string, ip netip.Addr) bool {
 func (l *lookup) services(ctx context.Context) ([]corev1.Service, error) {
 	var found []corev1.Service
 	err := l.everywhere("services", func(namespace string) error {
-		options := metav1.ListOptions{Limit: pageSize}
 		found = nil
-		for {
-			list, err := l.client.CoreV1().Services(namespace).List(ctx, options)
-			if err != nil {
-				return err
-			}
-			found = append(found, list.Items...)
-			if options.Continue = list.Continue; options.Continue == "" {
-				return nil
-			}
-		}
+		return each(ctx, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return l.client.CoreV1().Services(namespace).List(ctx, o)
+		}, func(s *corev1.Service) bool {
+			found = append(found, *s)
+			return true
+		})
 	})
 	return found, err
 }

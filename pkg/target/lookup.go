@@ -158,7 +158,8 @@ func (l *lookup) podsWith(ctx context.Context, ip netip.Addr) ([]corev1.Pod, err
 
 // podsWithSecond compares all addresses of all pods, since no field selector
 // knows a pod's second one. It leaves off after a page when the pods' first
-// addresses are all of this family: then the second ones are of the other.
+// addresses are all of this family: then the second ones are of the other. A
+// pager would have asked for the next page by then.
 func (l *lookup) podsWithSecond(ctx context.Context, ip netip.Addr) ([]corev1.Pod, error) {
 	var found []corev1.Pod
 	err := l.everywhere("pods", func(namespace string) error {

@@ -32,7 +32,7 @@ type Options struct {
 	Interval time.Duration
 	// Now is the clock, for ages and the time on the screen; time.Now when nil.
 	Now func() time.Time
-	// Renew asks for new probes where the old ones have ended or could not be had.
+	// Renew asks for new probes where the old ones have ended.
 	// It returns at once. nil when that is not possible.
 	Renew func()
 	// RenewFor is how long a new probe runs.

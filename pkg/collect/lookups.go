@@ -1,4 +1,4 @@
-package cmd
+package collect
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 // lookupTimeout bounds a question whose answer is only a help.
 const lookupTimeout = 5 * time.Second
 
-// nodeCPUs reads a node's CPUs. Many users may not read nodes; then the figure
+// NodeCPUs reads a node's CPUs. Many users may not read nodes; then the figure
 // is unknown, and so is whatever depends on it.
-func nodeCPUs(client kubernetes.Interface) func(context.Context, string) model.Value[int64] {
+func NodeCPUs(client kubernetes.Interface) func(context.Context, string) model.Value[int64] {
 	return func(ctx context.Context, name string) model.Value[int64] {
 		if name == "" {
 			return model.Unknown[int64]("the pod has no node yet")
@@ -41,8 +41,8 @@ func nodeCPUs(client kubernetes.Interface) func(context.Context, string) model.V
 // are among the first twenty.
 const headBytes = 16 << 10
 
-// logHead reads the beginning of a container's log.
-func logHead(client kubernetes.Interface) func(context.Context, *corev1.Pod, string) ([]byte, error) {
+// LogHead reads the beginning of a container's log.
+func LogHead(client kubernetes.Interface) func(context.Context, *corev1.Pod, string) ([]byte, error) {
 	return func(ctx context.Context, pod *corev1.Pod, container string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
@@ -61,9 +61,9 @@ func logHead(client kubernetes.Interface) func(context.Context, *corev1.Pod, str
 	}
 }
 
-// pulling gives the kubelet's words while it pulls the image of an ephemeral
+// Pulling gives the kubelet's words while it pulls the image of an ephemeral
 // container. They are in the events alone; who may not read these is not told.
-func pulling(client kubernetes.Interface) func(context.Context, *corev1.Pod, string) string {
+func Pulling(client kubernetes.Interface) func(context.Context, *corev1.Pod, string) string {
 	return func(ctx context.Context, pod *corev1.Pod, container string) string {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
