@@ -92,7 +92,7 @@ func targetEnv(pod *corev1.Pod, target string) []corev1.EnvVar {
 	if shared := pod.Spec.ShareProcessNamespace; shared == nil || !*shared {
 		return append(env, corev1.EnvVar{Name: envTarget, Value: "1"})
 	}
-	s := containerStatus(pod, target)
+	s := ContainerStatus(pod, target)
 	if s == nil {
 		return env
 	}
@@ -103,7 +103,9 @@ func targetEnv(pod *corev1.Pod, target string) []corev1.EnvVar {
 	return append(env, corev1.EnvVar{Name: envContainerID, Value: id})
 }
 
-func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+// ContainerStatus is the status of a container, those that run before or beside
+// the others included; nil when the kubelet has not told of it.
+func ContainerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {
 			if list[i].Name == name {
@@ -128,7 +130,7 @@ func DefaultTarget(pod *corev1.Pod, proxyContainer string) string {
 		if name == proxyContainer {
 			continue
 		}
-		if s := containerStatus(pod, name); s != nil && s.State.Running != nil && s.RestartCount <= maxTargetRestarts {
+		if s := ContainerStatus(pod, name); s != nil && s.State.Running != nil && s.RestartCount <= maxTargetRestarts {
 			return name
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -195,17 +193,16 @@ func (f *execFollower) deliver(w way, frame parse.Frame) {
 
 // look gets the pod anew after a way has broken: nil means go on.
 func (f *execFollower) look(ctx context.Context) error {
-	pod, err := f.execer.Client.CoreV1().Pods(f.pod.Namespace).Get(ctx, f.pod.Name, metav1.GetOptions{})
+	pod, err := podNow(ctx, f.execer.Client, f.pod)
+	var gone *GoneError
 	switch {
-	case apierrors.IsNotFound(err):
-		return &GoneError{Pod: f.name(), Why: "was deleted"}
+	case errors.As(err, &gone):
+		return err
 	case err != nil:
 		if typed := asForbidden(err, "get", "pods", f.pod.Namespace); typed != nil {
 			return typed
 		}
 		return ctx.Err() // an API server that does not answer now may do so later
-	case f.pod.UID != "" && pod.UID != f.pod.UID:
-		return &GoneError{Pod: f.name(), Why: "was replaced by another of the same name"}
 	}
 	if why := finished(pod); why != "" {
 		return &GoneError{Pod: f.name(), Why: why}
@@ -217,20 +214,19 @@ func (f *execFollower) look(ctx context.Context) error {
 // notRunning says why a container cannot be entered now; empty when it can, as
 // far as the pod tells.
 func (f *execFollower) notRunning(container string) string {
-	for _, list := range [][]corev1.ContainerStatus{f.pod.Status.ContainerStatuses, f.pod.Status.InitContainerStatuses} {
-		for i := range list {
-			switch s := &list[i].State; {
-			case list[i].Name != container || s.Running != nil:
-			case s.Waiting != nil && s.Waiting.Reason != "":
-				return "does not run: " + s.Waiting.Reason
-			case s.Terminated != nil && s.Terminated.Reason != "":
-				return "does not run: " + s.Terminated.Reason
-			default:
-				return "does not run"
-			}
-		}
+	status := ContainerStatus(f.pod, container)
+	if status == nil {
+		return ""
 	}
-	return ""
+	switch s := &status.State; {
+	case s.Running != nil:
+		return ""
+	case s.Waiting != nil && s.Waiting.Reason != "":
+		return "does not run: " + s.Waiting.Reason
+	case s.Terminated != nil && s.Terminated.Reason != "":
+		return "does not run: " + s.Terminated.Reason
+	}
+	return "does not run"
 }
 
 // allContainers are the pod's containers, and those init containers that run

@@ -122,13 +122,13 @@ func (g *Getter) get(ctx context.Context, path string) (Response, error) {
 	return readResponse(resp)
 }
 
-// readResponse reads an answer whole, as far as that is reasonable.
 // TooLargeError says that a page is larger than any proxy's.
 type TooLargeError struct{}
 
 // Error names the bound.
 func (*TooLargeError) Error() string { return "the answer is larger than 32 MiB" }
 
+// readResponse reads an answer whole, as far as that is reasonable.
 func readResponse(resp *http.Response) (Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {

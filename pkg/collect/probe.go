@@ -80,22 +80,14 @@ func Possible(pod *corev1.Pod) error {
 // never leads to a second probe of the same name, but perhaps to one that ended
 // a moment ago.
 func (p *Prober) Ensure(ctx context.Context, pod *corev1.Pod, spec ProbeSpec) (Probe, error) {
-	uid := pod.UID
 	for try := range patchTries {
-		if err := Possible(pod); err != nil {
-			return Probe{}, err
+		probe, err := Plan(pod, spec)
+		if err != nil || !probe.New {
+			return probe, err
 		}
-		if probe, ok := reusable(pod, spec); ok {
-			return probe, nil
-		}
-		index, err := nextIndex(pod)
-		if err != nil {
-			return Probe{}, err
-		}
-		c := Container(pod, index, spec)
-		added, refused := p.add(ctx, pod, c)
+		refused := p.add(ctx, pod, probe.Container)
 		if refused == nil {
-			return added, nil
+			return probe, nil
 		}
 		if !apierrors.IsConflict(refused) && !apierrors.IsInvalid(refused) {
 			return Probe{}, p.explain(refused, pod)
@@ -103,13 +95,11 @@ func (p *Prober) Ensure(ctx context.Context, pod *corev1.Pod, spec ProbeSpec) (P
 		if err := pause(ctx, time.Duration(try)*100*time.Millisecond); err != nil {
 			return Probe{}, err
 		}
-		fresh, err := p.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		fresh, err := podNow(ctx, p.Client, pod)
 		switch {
 		case err != nil:
 			return Probe{}, p.explain(err, pod)
-		case uid != "" && fresh.UID != uid:
-			return Probe{}, &GoneError{Pod: pod.Namespace + "/" + pod.Name, Why: "was replaced by another of the same name"}
-		case apierrors.IsInvalid(refused) && !hasProbe(fresh, c.Name):
+		case apierrors.IsInvalid(refused) && !hasProbe(fresh, probe.Name):
 			// Nobody else took the name: the container itself is not accepted.
 			return Probe{}, &RefusedError{Message: refused.Error()}
 		}
@@ -137,14 +127,14 @@ func Plan(pod *corev1.Pod, spec ProbeSpec) (Probe, error) {
 
 // add PATCHes one container into the pod. The UID in the patch makes it fail
 // with a conflict when a pod of the same name has taken the place of this one.
-func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralContainer) (Probe, error) {
+func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralContainer) error {
 	patch := map[string]any{"spec": map[string]any{"ephemeralContainers": []corev1.EphemeralContainer{c}}}
 	if pod.UID != "" {
 		patch["metadata"] = map[string]any{"uid": pod.UID}
 	}
 	body, err := json.Marshal(patch)
 	if err != nil {
-		return Probe{}, fmt.Errorf("encoding the probe: %w", err)
+		return fmt.Errorf("encoding the probe: %w", err)
 	}
 	options := metav1.PatchOptions{FieldManager: "kubectl-backlog"}
 	if p.DryRun {
@@ -152,13 +142,14 @@ func (p *Prober) add(ctx context.Context, pod *corev1.Pod, c corev1.EphemeralCon
 	}
 	_, err = p.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body,
 		options, "ephemeralcontainers")
-	if err != nil {
-		return Probe{}, err
-	}
-	return Probe{Name: c.Name, New: true, Container: c}, nil
+	return err
 }
 
 func (p *Prober) explain(err error, pod *corev1.Pod) error {
+	var gone *GoneError
+	if errors.As(err, &gone) {
+		return gone
+	}
 	name := pod.Namespace + "/" + pod.Name
 	if apierrors.IsNotFound(err) {
 		var s apierrors.APIStatus

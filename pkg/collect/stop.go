@@ -2,12 +2,11 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -98,21 +97,19 @@ func (e *Execer) signal(ctx context.Context, pod *corev1.Pod, probe, target stri
 // ended says whether a probe has ended. An API server that does not answer does
 // not tell; that the pod is gone is an error.
 func (e *Execer) ended(ctx context.Context, pod *corev1.Pod, probe string) (bool, error) {
-	name := pod.Namespace + "/" + pod.Name
-	fresh, err := e.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	fresh, err := podNow(ctx, e.Client, pod)
+	var gone *GoneError
 	switch {
-	case apierrors.IsNotFound(err):
-		return false, &GoneError{Pod: name, Why: "was deleted"}
+	case errors.As(err, &gone):
+		return false, err
 	case err != nil:
 		return false, ctx.Err()
-	case pod.UID != "" && fresh.UID != pod.UID:
-		return false, &GoneError{Pod: name, Why: "was replaced by another of the same name"}
 	}
 	switch stage, _ := ProbeState(fresh, probe); stage {
 	case model.StageEnded, model.StageFailed:
 		return true, nil
 	case model.StageGone:
-		return false, &GoneError{Pod: name, Why: finished(fresh)}
+		return false, &GoneError{Pod: pod.Namespace + "/" + pod.Name, Why: finished(fresh)}
 	}
 	return false, nil
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/collect"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
 )
@@ -32,7 +31,10 @@ func (l *logReader) read(ctx context.Context, f *follower) {
 		return
 	}
 	pod := f.current()
-	id := containerID(pod, f.proxy)
+	id := ""
+	if status := collect.ContainerStatus(pod, f.proxy); status != nil {
+		id = status.ContainerID
+	}
 	if !l.asked.IsZero() && id == l.container && f.opt.Now().Sub(l.asked) < logEvery {
 		return
 	}
@@ -47,15 +49,4 @@ func (l *logReader) read(ctx context.Context, f *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.logged = workers
-}
-
-func containerID(pod *corev1.Pod, name string) string {
-	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
-		for _, s := range list {
-			if s.Name == name {
-				return s.ContainerID
-			}
-		}
-	}
-	return ""
 }
