@@ -41,7 +41,7 @@ func (q question) text() string {
 		has = fmt.Sprintf(" of %d that are looked at", q.all)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "To see queues, a probe (an ephemeral container without privilege) has to be added to %s:\n", pods(q.need))
+	fmt.Fprintf(&b, "To see queues, a probe (an ephemeral container without privilege) has to be added to %s:\n", render.Plural(q.need, "pod"))
 	for _, line := range [][2]string{
 		{"context", q.context},
 		{"namespace", namespace},
@@ -54,13 +54,6 @@ func (q question) text() string {
 		fmt.Fprintf(&b, "  %-10s %s\n", line[0], render.Clean(line[1]))
 	}
 	return b.String()
-}
-
-func pods(n int) string {
-	if n == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprintf("%d pods", n)
 }
 
 // shortDuration is 1h for 1h0m0s.

@@ -112,7 +112,7 @@ func (c *consent) choose(ctx context.Context, a *admission, all, need []*corev1.
 			a.chosen = uids(nodes)
 			return nil
 		case "w", "worst":
-			fmt.Fprintf(c.ErrOut, "asking %s for their proxies' metrics, for %s\n", pods(len(need)), rankFor)
+			fmt.Fprintf(c.ErrOut, "asking %s for their proxies' metrics, for %s\n", render.Plural(len(need), "pod"), rankFor)
 			worst, err := c.worst(ctx, need)
 			if err != nil {
 				return err

@@ -41,7 +41,9 @@ func NodeCPUs(client kubernetes.Interface) func(context.Context, string) model.V
 // are among the first twenty.
 const headBytes = 16 << 10
 
-// LogHead reads the beginning of a container's log.
+// LogHead reads the beginning of a container's log. The metrics wait for it, and
+// may come back before an API server does, so that it takes no longer than any
+// lookup.
 func LogHead(client kubernetes.Interface) func(context.Context, *corev1.Pod, string) ([]byte, error) {
 	return func(ctx context.Context, pod *corev1.Pod, container string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)

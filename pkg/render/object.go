@@ -45,7 +45,10 @@ func Object(s model.Snapshot) *unstructured.UnstructuredList {
 // One gives one pod as an object of its own, as kubectl prints a single pod
 // that was asked for by name.
 func One(p model.Pod) *unstructured.Unstructured {
-	fields, err := toMap(p)
+	if p.Listeners == nil {
+		p.Listeners = []model.Listener{}
+	}
+	fields, err := toMap("the pod", p)
 	missing := p.Unknowns()
 	if err != nil {
 		// One pod's figure that JSON cannot hold must not cost all the others.
@@ -65,19 +68,17 @@ func One(p model.Pod) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: cleanTree(fields).(map[string]any)}
 }
 
-// toMap takes a pod through its JSON form: the tags of the model are the schema.
-func toMap(p model.Pod) (map[string]any, error) {
-	if p.Listeners == nil {
-		p.Listeners = []model.Listener{}
-	}
-	data, err := stdjson.Marshal(p)
+// toMap takes a value of the model through its JSON form: the tags there are the
+// schema.
+func toMap(what string, v any) (map[string]any, error) {
+	data, err := stdjson.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the pod: %w", err)
+		return nil, fmt.Errorf("encoding %s: %w", what, err)
 	}
 	var fields map[string]any
 	// This decoder, unlike the standard one, keeps whole numbers as int64.
 	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, fmt.Errorf("decoding the pod: %w", err)
+		return nil, fmt.Errorf("decoding %s: %w", what, err)
 	}
 	return fields, nil
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,9 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -102,28 +98,16 @@ func PrintProbes(w io.Writer, probes []model.ProbeInfo, now time.Time, opt Table
 	t := &metav1.Table{}
 	columns := probeColumns(now)
 	for _, c := range columns {
-		d := metav1.TableColumnDefinition{Name: c.name, Type: "string", Description: c.description}
-		if c.wide {
-			d.Priority = 1
-		}
-		t.ColumnDefinitions = append(t.ColumnDefinitions, d)
+		t.ColumnDefinitions = append(t.ColumnDefinitions, definition(c.name, c.description, c.wide))
 	}
 	for _, p := range probes {
-		row := metav1.TableRow{Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{
-			ObjectMeta: metav1.ObjectMeta{Name: Clean(p.Pod.Name), Namespace: Clean(p.Pod.Namespace), UID: types.UID(Clean(p.Pod.UID))},
-		}}}
+		row := rowOf(p.Pod)
 		for _, c := range columns {
 			row.Cells = append(row.Cells, c.cell(p))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	printer := printers.NewTablePrinter(printers.PrintOptions{
-		NoHeaders: opt.NoHeaders, Wide: opt.Wide, WithNamespace: opt.Namespaces,
-	})
-	if err := printer.PrintObj(t, w); err != nil {
-		return fmt.Errorf("printing the table: %w", err)
-	}
-	return nil
+	return writeTable(w, t, opt)
 }
 
 // ProbeObject gives the probes as one list object, as Object does for pods.
@@ -132,13 +116,9 @@ func ProbeObject(probes []model.ProbeInfo) (*unstructured.UnstructuredList, erro
 		"apiVersion": APIVersion, "kind": ProbeListKind, "metadata": map[string]any{},
 	}}
 	for _, p := range probes {
-		data, err := json.Marshal(p)
+		fields, err := toMap(fmt.Sprintf("probe %s of pod %s/%s", p.Name, p.Pod.Namespace, p.Pod.Name), p)
 		if err != nil {
-			return nil, fmt.Errorf("encoding probe %s of pod %s/%s: %w", p.Name, p.Pod.Namespace, p.Pod.Name, err)
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(data, &fields); err != nil {
-			return nil, fmt.Errorf("decoding probe %s of pod %s/%s: %w", p.Name, p.Pod.Namespace, p.Pod.Name, err)
+			return nil, err
 		}
 		delete(fields, "name")
 		fields["apiVersion"], fields["kind"] = APIVersion, ProbeKind

@@ -217,17 +217,11 @@ func Table(s model.Snapshot, opt TableOptions) *metav1.Table {
 	t := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}}
 	cols := slices.DeleteFunc(columns(), func(c column) bool { return c.narrow && opt.Wide })
 	for _, c := range cols {
-		d := metav1.TableColumnDefinition{Name: c.name, Type: "string", Description: c.description}
-		if c.wide {
-			d.Priority = 1
-		}
-		t.ColumnDefinitions = append(t.ColumnDefinitions, d)
+		t.ColumnDefinitions = append(t.ColumnDefinitions, definition(c.name, c.description, c.wide))
 	}
 	for _, p := range s.Pods {
 		for _, l := range rows(p, opt.Wide) {
-			row := metav1.TableRow{Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{
-				ObjectMeta: metav1.ObjectMeta{Name: Clean(p.Meta.Name), Namespace: Clean(p.Meta.Namespace), UID: types.UID(Clean(p.Meta.UID))},
-			}}}
+			row := rowOf(p.Meta)
 			for _, c := range cols {
 				row.Cells = append(row.Cells, c.cell(s, p, l))
 			}
@@ -255,11 +249,32 @@ func rows(p model.Pod, wide bool) []*model.Listener {
 // PrintTable writes the snapshot's table. Nothing is written for a snapshot
 // without pods, as kubectl does.
 func PrintTable(w io.Writer, s model.Snapshot, opt TableOptions) error {
-	// Printing mutates a table: it is built for this print alone.
+	return writeTable(w, Table(s, opt), opt)
+}
+
+// definition is a column of kubectl's: wide ones have priority 1.
+func definition(name, description string, wide bool) metav1.TableColumnDefinition {
+	d := metav1.TableColumnDefinition{Name: name, Type: "string", Description: description}
+	if wide {
+		d.Priority = 1
+	}
+	return d
+}
+
+// rowOf is a row without cells: the printer takes the namespace from its object.
+func rowOf(m model.Meta) metav1.TableRow {
+	return metav1.TableRow{Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{Name: Clean(m.Name), Namespace: Clean(m.Namespace), UID: types.UID(Clean(m.UID))},
+	}}}
+}
+
+// writeTable prints a table, which the printer changes: it is for this print
+// alone.
+func writeTable(w io.Writer, t *metav1.Table, opt TableOptions) error {
 	printer := printers.NewTablePrinter(printers.PrintOptions{
 		NoHeaders: opt.NoHeaders, Wide: opt.Wide, WithNamespace: opt.Namespaces,
 	})
-	if err := printer.PrintObj(Table(s, opt), w); err != nil {
+	if err := printer.PrintObj(t, w); err != nil {
 		return fmt.Errorf("printing the table: %w", err)
 	}
 	return nil

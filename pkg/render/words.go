@@ -288,3 +288,11 @@ func Notes(s model.Snapshot) []string {
 	}
 	return notes
 }
+
+// Plural is "1 pod" and "2 pods".
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

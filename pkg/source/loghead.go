@@ -13,9 +13,6 @@ import (
 // log: it changes only when the proxy restarts.
 const logEvery = time.Minute
 
-// logLimit is how long that may take.
-const logLimit = 5 * time.Second
-
 // logReader takes the workers from the proxy's own log where its metrics cannot
 // be read.
 type logReader struct {
@@ -40,9 +37,6 @@ func (l *logReader) read(ctx context.Context, f *follower) {
 	}
 	l.container, l.asked = id, f.opt.Now()
 	workers := model.Unknown[int64]("the proxy's log cannot be read")
-	// The metrics wait for it, and may come back before an API server does.
-	ctx, cancel := context.WithTimeout(ctx, logLimit)
-	defer cancel()
 	if head, err := f.opt.LogHead(ctx, pod, f.proxy); err == nil {
 		workers = reader.WorkersFromLog(head)
 	}

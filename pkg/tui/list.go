@@ -103,7 +103,7 @@ func (a *app) emptyList() string {
 	text := "waiting for the first look at the pods…"
 	switch {
 	case len(a.all) > 0:
-		text = fmt.Sprintf("none of %s matches %q; esc clears the filter", plural(len(a.all), "pod"), render.Clean(a.filter.Value()))
+		text = fmt.Sprintf("none of %s matches %q; esc clears the filter", render.Plural(len(a.all), "pod"), render.Clean(a.filter.Value()))
 	case a.live.Seq > 0 || !a.live.Time.IsZero():
 		text = "no pods match; new ones appear here by themselves"
 	}

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
 // A probe whose time is over is never renewed by itself: an entry in the pod's
@@ -42,7 +43,7 @@ func (a *app) answerRenew(msg tea.KeyMsg) tea.Cmd {
 // renewQuestion stands in the last line while it waits for an answer.
 func (a *app) renewQuestion() string {
 	until := a.now.Add(a.renewFor).UTC().Format("15:04:05Z")
-	return fmt.Sprintf("add a new probe to %s until %s? its entry stays in the pod's list  y yes  n no", plural(a.renewable(), "pod"), until)
+	return fmt.Sprintf("add a new probe to %s until %s? its entry stays in the pod's list  y yes  n no", render.Plural(a.renewable(), "pod"), until)
 }
 
 // renewHint tells that probes have ended and what can be done.

@@ -89,7 +89,7 @@ func (a *app) counts(room int) string {
 	if len(a.shown.Pods) == 0 {
 		return a.styles.dim.Render("no pods yet")
 	}
-	line := plural(len(a.shown.Pods), "pod")
+	line := render.Plural(len(a.shown.Pods), "pod")
 	for i, c := range a.counted {
 		next := "  " + a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state))
 		more := "  …"
@@ -106,7 +106,7 @@ func (a *app) counts(room int) string {
 
 // summary is counts without colour.
 func summary(s model.Snapshot) string {
-	parts := []string{plural(len(s.Pods), "pod")}
+	parts := []string{render.Plural(len(s.Pods), "pod")}
 	for _, c := range count(s) {
 		parts = append(parts, fmt.Sprintf("%d %s", c.n, c.state))
 	}
@@ -136,13 +136,6 @@ func count(s model.Snapshot) []counted {
 		}
 	}
 	return found
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // total adds up the overflow rates of the pods whose figures are current.
