@@ -32,7 +32,7 @@ func tooEarly(f *facts) (model.Verdict, bool) {
 	case n < minSamples:
 		why = cmp.Or(why, fmt.Sprintf("%d of the %d samples that a verdict needs", n, minSamples))
 	case len(f.last.Listeners) == 0:
-		why = cmp.Or(f.last.Collection.Message, "nothing listens in this pod, or its sockets could not be read")
+		why = cmp.Or(f.last.Collection.Message, f.last.Sockets.Reason(), "nothing listens in this pod")
 	default:
 		return model.Verdict{}, false
 	}

@@ -43,10 +43,13 @@ type Pod struct {
 	Collection Collection `json:"collection"`
 	Sample     Sample     `json:"sample"`
 
-	Listeners []Listener `json:"listeners"`
-	Counters  Counters   `json:"counters"`
-	Window    Window     `json:"window"`
-	Runtime   Runtime    `json:"runtime"`
+	// Sockets is how many listening sockets there are in the pod: 0 when nothing
+	// listens, unknown when they could not be read.
+	Sockets   Value[int64] `json:"listeningSockets"`
+	Listeners []Listener   `json:"listeners"`
+	Counters  Counters     `json:"counters"`
+	Window    Window       `json:"window"`
+	Runtime   Runtime      `json:"runtime"`
 	// Process is what the threads of the target container do.
 	Process Process `json:"process"`
 	Knobs   []Knob  `json:"knobs,omitempty"`

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // State is one word for a pod, from what one window shows. It is a summary of
 // the figures beside it, not a diagnosis: it never names a cause.
@@ -67,16 +70,23 @@ func (p Pod) condition() (State, string) {
 	if b, ok := p.Runtime.Window.Busy.Get(); ok && b >= BusySaturated {
 		return StateSaturated, fmt.Sprintf("workers busy %.0f%%", b*100)
 	}
-	if p.Collection.Stage == StageFailed || len(p.Listeners) == 0 {
+	if p.Collection.Stage == StageFailed {
 		return StateUnknown, p.Collection.Message
 	}
 	if p.HostNetwork {
 		return StateUnknown, ReasonHostNetwork
 	}
+	nobodyListens := p.Sockets.IsKnown() && p.Sockets.Or(1) == 0
+	if len(p.Listeners) == 0 && !nobodyListens {
+		return StateUnknown, cmp.Or(p.Collection.Message, p.Sockets.Reason())
+	}
 	for _, k := range p.Knobs {
 		if k.Differs() {
 			return StateDrift, fmt.Sprintf("%s: asked %d, in force %d", k.Name, k.Asked.Or(0), k.InForce.Or(0))
 		}
+	}
+	if nobodyListens {
+		return StateOK, "nothing listens in this pod"
 	}
 	return StateOK, ""
 }

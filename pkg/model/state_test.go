@@ -29,6 +29,8 @@ func TestCondition(t *testing.T) {
 		{"stalled", func(p *Pod) { p.Runtime.Window.Stalled = Known(4.0) }, StateStalled},
 		{"drift", func(p *Pod) { p.Knobs = []Knob{{Name: "workers", Asked: Known[int64](2), InForce: Known[int64](1)}} }, StateDrift},
 		{"no queue", func(p *Pod) { p.Listeners = nil }, StateUnknown},
+		{"sockets that could not be read", func(p *Pod) { p.Listeners, p.Sockets = nil, Unknown[int64]("ss failed") }, StateUnknown},
+		{"nothing listens", func(p *Pod) { p.Listeners, p.Sockets = nil, Known[int64](0) }, StateOK},
 		{"probe failed", func(p *Pod) { p.Collection.Stage, p.Collection.Message = StageFailed, "ErrImagePull" }, StateUnknown},
 		{"pulling", func(p *Pod) { p.Collection.Stage = StagePulling }, StatePending},
 		{"old figures do not say ok", func(p *Pod) { p.Collection.Stage = StageStale }, StateUnknown},

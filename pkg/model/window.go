@@ -81,6 +81,7 @@ func NoWindow(cur Pod, reason string) Pod {
 func WithoutQueues(p Pod, reason string) Pod {
 	p.Listeners = nil
 	p.Process = UnknownProcess(reason)
+	p.Sockets = Unknown[int64](reason)
 	u := Unknown[int64](reason)
 	p.Counters = Counters{
 		ListenOverflows: u, ListenDrops: u, ReqQFullDoCookies: u, ReqQFullDrop: u,

@@ -23,6 +23,7 @@ func pod(name string) model.Pod {
 		Proxy:      model.Proxy{Adapter: "linkerd", Container: "linkerd-proxy", Version: model.Known("2.366.0")},
 		Collection: model.Collection{Via: model.ViaProbe, Stage: model.StageOK, Probe: "backlog-probe-1"},
 		Sample:     model.Sample{Seq: 7, Uptime: model.Known(1003.0), Arrived: noon.Add(-400 * time.Millisecond), Sandbox: "s1"},
+		Sockets:    known(4),
 		Listeners: []model.Listener{
 			listener(model.RoleInbound, 4143, socket(11, 0, 128, 0)),
 			listener(model.RoleOutbound, 4140, socket(12, 0, 128, 0)),
@@ -89,6 +90,7 @@ func everyKind() model.Snapshot {
 		pod("c-idle"),
 		with("d-reuseport", func(p *model.Pod) {
 			p.Proxy, p.Runtime, p.Knobs = model.Proxy{}, model.Runtime{}, nil
+			p.Sockets = known(4)
 			p.Listeners = []model.Listener{listener(
 				model.RoleApp, 8080,
 				socket(21, 0, 511, 0), socket(22, 400, 511, 3), socket(23, 1, 511, 0), socket(24, 0, 511, 0),
@@ -122,6 +124,7 @@ func everyKind() model.Snapshot {
 		}),
 		with("i-gone", func(p *model.Pod) {
 			p.Collection.Stage, p.Collection.Message = model.StageGone, "deleted"
+			p.Sockets = model.Unknown[int64]("deleted")
 			p.Listeners = nil
 			p.Counters.ListenOverflows = known(655)
 		}),
@@ -148,7 +151,7 @@ func everyKind() model.Snapshot {
 // unread takes everything away that a probe and the metrics would tell.
 func unread(p *model.Pod, why string) {
 	u := model.Unknown[int64](why)
-	p.Listeners, p.Sample = nil, model.Sample{}
+	p.Listeners, p.Sockets, p.Sample = nil, model.Unknown[int64](why), model.Sample{}
 	p.Counters = model.Counters{ListenOverflows: u, ListenDrops: u, PassiveOpens: u, Somaxconn: u}
 	p.Window = model.Window{Seconds: model.Unknown[float64](why), Overflows: u, Drops: u, Accepted: u, Unattributed: u}
 	p.Runtime = model.Runtime{Workers: u, Window: model.RuntimeWindow{Busy: model.Unknown[float64](why)}}

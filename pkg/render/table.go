@@ -42,13 +42,13 @@ func columns() []column {
 		}},
 		{name: "Listener", description: "Role and port; ×N for N sockets with SO_REUSEPORT", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return Listener(*l)
 		}},
 		{name: "Queue", description: "Connections that wait to be accepted / the backlog in force, of the fullest socket", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return Queue(l.Worst())
 		}},
@@ -59,19 +59,19 @@ func columns() []column {
 		}},
 		{name: "Peak", wide: true, description: "Highest depth seen in the window, a lower bound; ≥limit+1 when it overflowed unseen", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return Peak(*l)
 		}},
 		{name: "Drops", wide: true, description: "Drops that the listener's own sockets counted since they were opened", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return Count(SocketDrops(*l))
 		}},
 		{name: "Ovf/s", description: "New overflows per second of this listener, over the window", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return OverflowRate(p, *l)
 		}},
@@ -97,7 +97,7 @@ func columns() []column {
 		}},
 		{name: "Address", wide: true, description: "Address that the listener is bound to", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
-				return without(p)
+				return NoListener(p)
 			}
 			return Clean(l.String())
 		}},
@@ -128,10 +128,10 @@ func columns() []column {
 	}
 }
 
-// without stands for the queue figures of a pod that has no listener of its
+// NoListener stands for the queue figures of a pod that has no listener of its
 // own: it has none, or they could not be read.
-func without(p model.Pod) string {
-	if p.Collection.Stage == model.StageGone || (p.Collection.Stage == model.StageOK && !p.HostNetwork && p.Sample.Uptime.IsKnown()) {
+func NoListener(p model.Pod) string {
+	if p.Collection.Stage == model.StageGone || p.Sockets.IsKnown() && !p.HostNetwork {
 		return NotApplicable
 	}
 	return Unknown

@@ -120,3 +120,20 @@ func BenchmarkPrintTable(b *testing.B) {
 		}
 	}
 }
+
+// A pod in which nothing listens is told from one whose sockets could not be
+// read: the one has no queue, of the other it is unknown.
+func TestNothingListens(t *testing.T) {
+	for want, sockets := range map[string]model.Value[int64]{
+		NotApplicable: known(0), Unknown: model.Unknown[int64]("ss failed"),
+	} {
+		p := pod("a")
+		p.Listeners, p.Sockets = nil, sockets
+		row := Table(model.Snapshot{Pods: []model.Pod{p}}, TableOptions{}).Rows[0]
+		for i, name := range []string{"pod", "listener", "queue"} {
+			if got := row.Cells[i]; i > 0 && got != want {
+				t.Errorf("%s of %+v: %v, want %s", name, sockets, got, want)
+			}
+		}
+	}
+}

@@ -298,3 +298,20 @@ func TestWorkersOfTheLog(t *testing.T) {
 		t.Errorf("read before: %+v, notes %q", p.Runtime.Workers, p.Notes)
 	}
 }
+
+// A frame that could not read the sockets does not say that nothing listens.
+func TestSocketsThatWereNotRead(t *testing.T) {
+	h := history{window: 3 * time.Second}
+	frame := frameAt(1, 100, 0, 0)
+	frame.Sockets, frame.SocketsRead = nil, false
+	h.addFrame(frame, "s", time.Now())
+	var p model.Pod
+	if h.fill(&p); p.Sockets.IsKnown() || p.Sockets.Reason() == "" {
+		t.Errorf("not read: %+v", p.Sockets)
+	}
+	frame.Seq, frame.Uptime, frame.SocketsRead = 2, model.Known(101.0), true
+	h.addFrame(frame, "s", time.Now())
+	if h.fill(&p); p.Sockets != model.Known[int64](0) {
+		t.Errorf("none: %+v", p.Sockets)
+	}
+}

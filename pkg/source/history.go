@@ -22,6 +22,7 @@ type history struct {
 type frame struct {
 	sample    model.Sample
 	listeners []model.Listener
+	sockets   model.Value[int64]
 	counters  model.Counters
 	notes     []string
 }
@@ -40,6 +41,7 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 	next := frame{
 		sample:    model.Sample{Seq: f.Seq, Uptime: f.Uptime, Arrived: arrived, Sandbox: sandbox},
 		listeners: model.GroupSockets(f.Sockets),
+		sockets:   socketsOf(f),
 		counters:  f.Counters,
 		notes:     notesOf(f),
 	}
@@ -52,6 +54,15 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 		keep++
 	}
 	h.frames = trim(h.frames, keep)
+}
+
+// socketsOf counts the listening sockets. A frame that could not read them does
+// not tell that nothing listens.
+func socketsOf(f parse.Frame) model.Value[int64] {
+	if !f.SocketsRead {
+		return model.Unknown[int64]("the frame does not tell which sockets listen")
+	}
+	return model.Known(int64(len(f.Sockets)))
 }
 
 // notesOf gives what the sampler and the parsers had to say of a frame.
@@ -92,11 +103,11 @@ func trim[T any](s []T, n int) []T {
 func (h *history) fill(p *model.Pod) {
 	if len(h.frames) == 0 {
 		*p = model.NoWindow(*p, "no frame yet")
-		p.Process = model.UnknownProcess("no frame yet")
+		p.Process, p.Sockets = model.UnknownProcess("no frame yet"), model.Unknown[int64]("no frame yet")
 		return
 	}
 	newest := h.frames[len(h.frames)-1]
-	p.Sample, p.Counters = newest.sample, newest.counters
+	p.Sample, p.Counters, p.Sockets = newest.sample, newest.counters, newest.sockets
 	p.Listeners = append([]model.Listener(nil), newest.listeners...)
 	p.Notes = append(p.Notes, newest.notes...)
 	oldest := h.frames[0]

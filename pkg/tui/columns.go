@@ -41,11 +41,11 @@ func columns() []column {
 			return middle(render.Clean(r.pod.Node), width), a.styles.dim
 		}},
 		{title: "LISTENER", width: 10, from: 50, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
-			return orElse(r.has, render.Listener(r.listener), a.nothing(r)), a.styles.plain
+			return orElse(r.has, render.Listener(r.listener), render.NoListener(r.pod)), a.styles.plain
 		}},
 		{title: "Q/LIMIT", width: 9, right: true, queue: true, sort: "depth", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			if !r.has {
-				return a.nothing(r), a.styles.plain
+				return render.NoListener(r.pod), a.styles.plain
 			}
 			s := r.listener.Worst()
 			fill, _ := render.Fill(s)
@@ -59,7 +59,7 @@ func columns() []column {
 			return orElse(ok, bar(fill, width), ""), a.styles.level(fill, 0.5, 1)
 		}},
 		{title: "PEAK", width: 5, right: true, from: 140, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
-			return orElse(r.has, render.Peak(r.listener), a.nothing(r)), a.styles.plain
+			return orElse(r.has, render.Peak(r.listener), render.NoListener(r.pod)), a.styles.plain
 		}},
 		{title: "OVF/s", width: 6, narrow: 5, right: true, from: 56, queue: true, sort: "overflows", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			return overflowRate(a, r)
@@ -120,14 +120,6 @@ func orStyle(ok bool, style, otherwise lipgloss.Style) lipgloss.Style {
 	return otherwise
 }
 
-// nothing stands for the queue figures of a pod without a listener of its own.
-func (a *app) nothing(r row) string {
-	if r.state == model.StateGone || r.pod.Collection.Stage == model.StageOK && !r.pod.HostNetwork {
-		return render.NotApplicable
-	}
-	return render.Unknown
-}
-
 // compactQueue is depth/limit in nine columns: 129/128, 12.3k/65.5k.
 func compactQueue(s model.Socket) string {
 	if q := render.Queue(s); len(q) <= 9 {
@@ -141,7 +133,7 @@ func compactQueue(s model.Socket) string {
 // is the pod's, marked with a star that the help page explains.
 func overflowRate(a *app, r row) (string, lipgloss.Style) {
 	if !r.has && !r.rate.IsKnown() {
-		return a.nothing(r), a.styles.plain
+		return render.NoListener(r.pod), a.styles.plain
 	}
 	rate, mark := r.rate, "*"
 	if own := r.pod.Window.PerSecond(r.listener.Window.Overflows); r.has && own.IsKnown() {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -83,7 +84,7 @@ func (d *detail) listeners() {
 	}
 	d.section("Listeners", about)
 	if len(p.Listeners) == 0 {
-		d.add("  " + d.styles.dim.Render(orElse(d.stageText(d.row) != "", d.stageText(d.row), "none")))
+		d.add("  " + d.styles.dim.Render(cmp.Or(d.stageText(d.row), render.Clean(p.Sockets.Reason()), "nothing listens in this pod")))
 		return
 	}
 	head := []string{"LISTENER", "ADDRESS", "Q/LIMIT", "", "PEAK", "OVF", "OVF/s", "DROPS", "INODE"}

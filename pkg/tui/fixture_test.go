@@ -39,6 +39,7 @@ func pod(name string, n int) model.Pod {
 			Seq: uint64(n), Uptime: model.Known(1000 + float64(n)), Sandbox: "s1",
 			Arrived: noon.Add(time.Duration(n)*time.Second - 400*time.Millisecond),
 		},
+		Sockets: known(4),
 		Listeners: []model.Listener{
 			listener("0.0.0.0", model.RoleInbound, 4143, socket(11, 0, 128, 0)),
 			listener("127.0.0.1", model.RoleOutbound, 4140, socket(12, 0, 128, 0)),
@@ -74,7 +75,7 @@ func overflowing(p *model.Pod, n, i int, perSecond int64) {
 // unread takes everything away that a probe and the metrics would tell.
 func unread(p *model.Pod, why string) {
 	u := model.Unknown[int64](why)
-	p.Listeners, p.Sample = nil, model.Sample{}
+	p.Listeners, p.Sockets, p.Sample = nil, model.Unknown[int64](why), model.Sample{}
 	p.Counters = model.Counters{ListenOverflows: u, ListenDrops: u, PassiveOpens: u, Somaxconn: u}
 	p.Runtime = model.UnknownRuntime(why)
 	for i := range p.Knobs {
