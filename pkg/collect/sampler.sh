@@ -226,46 +226,34 @@ counters() {
 
 # The counters that are used, of the pairs of lines, names and values, that
 # /proc/net/netstat and snmp consist of. What the shell reads by itself it reads
-# byte by byte, the output of a child at once.
+# byte by byte, the output of a child at once. Where the names stand is looked for
+# when they change.
 proc() {
 	figures=$(cat /proc/net/netstat /proc/net/snmp 2>/dev/null)
 	IFS=$newline
 	set -- $figures
 	IFS=$blanks
-	ext=
-	tcp=
+	head=
 	for line do
 		case $line in
-		TcpExt:*)
-			if [ -z "$ext" ]; then
-				ext=$line
-				[ "$ext" = "$exthead" ] || {
-					exthead=$ext
-					places $ext
-					extat=$at
-				}
-			else
-				echo '==backlog-section netstat=='
-				chosen "$extat" $ext
-				chosen "$extat" $line
-			fi
-			;;
-		Tcp:*)
-			if [ -z "$tcp" ]; then
-				tcp=$line
-				[ "$tcp" = "$tcphead" ] || {
-					tcphead=$tcp
-					places $tcp
-					tcpat=$at
-				}
-			else
-				echo '==backlog-section snmp=='
-				chosen "$tcpat" $tcp
-				chosen "$tcpat" $line
-				return
-			fi
-			;;
+		TcpExt:*) section=netstat ;;
+		Tcp:*) section=snmp ;;
+		*) continue ;;
 		esac
+		if [ -z "$head" ]; then
+			head=$line
+			continue
+		fi
+		eval "known=\$head_$section at=\$at_$section"
+		if [ "$head" != "$known" ]; then
+			places $head
+			eval "head_$section=\$head at_$section=\$at"
+		fi
+		echo "==backlog-section $section=="
+		chosen "$at" $head
+		chosen "$at" $line
+		[ "$section" != snmp ] || return 0
+		head=
 	done
 }
 
@@ -408,8 +396,10 @@ seq=0
 scanned=
 listeners=
 queued=
-exthead=
-tcphead=
+head_netstat=
+head_snmp=
+at_netstat=
+at_snmp=
 owned=
 ownersat=
 soughtat=
