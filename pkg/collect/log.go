@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +21,13 @@ import (
 const endMark = "==backlog-probe/1 end reason=ttl=="
 
 const (
-	// startPoll is how often the log of a probe that has not started is asked
-	// for: often its first frame is there before a watch says "running".
-	startPoll = 200 * time.Millisecond
+	// startPoll is the least time between two looks at the log of a probe that has
+	// not started: often its first frame is there before a watch says "running".
+	// Probes that start together share startRate looks a second, half of what the
+	// client is allowed: fifty that looked as often as one would wait for each other.
+	startPoll = 60 * time.Millisecond
+	startRate = 25
+	maxPoll   = 2 * time.Second
 	// minRedial and maxRedial bound the pause before a broken stream is asked for
 	// again.
 	minRedial = 200 * time.Millisecond
@@ -50,9 +55,15 @@ var errSilent = errors.New("the API server sends no more of the probe's log")
 func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, since time.Duration,
 	sink func(parse.Frame, time.Time),
 ) error {
-	f := follower{prober: p, namespace: namespace, pod: pod, container: container, since: since, sink: sink}
+	p.starting.Add(1)
+	f := follower{
+		prober: p, namespace: namespace, pod: pod, container: container, since: since, sink: sink,
+		started: sync.OnceFunc(func() { p.starting.Add(-1) }),
+	}
+	defer f.started()
 	wait := minRedial
-	for tries := 1; ; tries++ {
+	looked := p.now() // at the pod, whoever asked for the probe
+	for {
 		delivered := f.frames
 		err := f.stream(ctx)
 		switch {
@@ -70,13 +81,15 @@ func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, s
 		// While it starts, the pod is looked at once a second; the log says only
 		// "is waiting to start", whatever it waits for.
 		starting := apierrors.IsBadRequest(err) && f.frames == 0
-		if !unreachable(err) && (!starting || tries%int(time.Second/startPoll) == 0) {
+		poll := p.pollEvery()
+		if !unreachable(err) && (!starting || p.now().Sub(looked) >= max(time.Second, 5*poll)) {
+			looked = p.now()
 			if err := f.check(ctx); err != nil {
 				return err
 			}
 		}
 		if starting {
-			err = pause(ctx, startPoll)
+			err = pause(ctx, poll)
 		} else {
 			if p.Retrying != nil {
 				p.Retrying(namespace, pod, err)
@@ -94,6 +107,12 @@ func (p *Prober) Follow(ctx context.Context, namespace, pod, container string, s
 	}
 }
 
+// pollEvery is the time between two looks at the log of each probe that starts.
+func (p *Prober) pollEvery() time.Duration {
+	together := time.Duration(p.starting.Load())
+	return min(max(startPoll, together*time.Second/startRate), maxPoll)
+}
+
 // unreachable says that the API server answered nothing, or nothing to anybody
 // just now: it is not asked for the pod as well.
 func unreachable(err error) bool {
@@ -107,6 +126,7 @@ type follower struct {
 	namespace, pod, container string
 	since                     time.Duration
 	sink                      func(parse.Frame, time.Time)
+	started                   func() // says once that it does not wait for a first frame any more
 
 	frames  int       // delivered
 	seq     uint64    // of the last frame delivered
@@ -161,6 +181,7 @@ func (f *follower) read(ctx context.Context, asked time.Time, since time.Duratio
 		if f.frames > 0 && frame.Seq <= f.seq {
 			continue // delivered before the stream broke
 		}
+		f.started()
 		f.frames, f.seq, f.arrived, f.uptime = f.frames+1, frame.Seq, f.prober.now(), uptime
 		f.sink(frame, f.arrived)
 	}

@@ -389,3 +389,26 @@ func TestFollowStopsWithItsContext(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 }
+
+// Probes that start together share the looks at their logs; one that has started
+// takes no part any more.
+func TestProbesThatStartTogether(t *testing.T) {
+	var p Prober
+	for together, want := range map[int32]time.Duration{1: startPoll, 2: 80 * time.Millisecond, 25: time.Second, 500: maxPoll} {
+		p.starting.Store(together)
+		if got := p.pollEvery(); got != want {
+			t.Errorf("%d together: every %s, want %s", together, got, want)
+		}
+	}
+	p.starting.Store(0)
+	s := startingServer(t)
+	s.log = func(_ int, w http.ResponseWriter, _ *http.Request) { say(w, frameText(1), endMark+"\n") }
+	_, err := follow(t, s, &p, 0, func(int) {
+		if n := p.starting.Load(); n != 0 {
+			t.Errorf("%d wait for a first frame after it has come", n)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,8 @@ type Prober struct {
 	// Retrying is told why a followed log is asked for anew, by the goroutine that
 	// follows it; nobody when nil. io.EOF is a stream that ended in good order.
 	Retrying func(namespace, pod string, why error)
+
+	starting atomic.Int32 // probes whose first frame is waited for
 }
 
 // Probe is an ephemeral container that prints frames, or is about to.
