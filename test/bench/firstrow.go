@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -29,74 +31,75 @@ func (b *bench) firstRow(ctx context.Context) error {
 // since the start, workers. Rates (OVF/S, BUSY) need a second one.
 var absolute = regexp.MustCompile(`in:4143 +\d+/128 +\d+ +\S+ +\d+ `)
 
-// look is one full row with absolute values; the exit code tells that it was.
-func (b *bench) look(ctx context.Context, pod string) (times, error) {
+// pair are two ways to the same figures.
+type pair struct{ ours, theirs times }
+
+// byTurns tries both ways on each pod; each is first in every other run.
+func (b *bench) byTurns(ctx context.Context, pods []*corev1.Pod, kubectl func(context.Context, string) (time.Duration, error)) (p pair, err error) {
+	for i, pod := range pods {
+		ways := []func() error{
+			func() error {
+				took, err := b.look(ctx, pod.Name)
+				p.ours = append(p.ours, took)
+				return err
+			},
+			func() error {
+				took, err := kubectl(ctx, pod.Name)
+				p.theirs = append(p.theirs, took)
+				return err
+			},
+		}
+		if i%2 == 1 {
+			slices.Reverse(ways)
+		}
+		for _, way := range ways {
+			if err := way(); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, nil
+}
+
+// look is one full row with absolute values.
+func (b *bench) look(ctx context.Context, pod string) (time.Duration, error) {
 	took, out, err := b.command(ctx, b.binary, "get", "-n", b.ns, pod, "--window", "0", "--no-headers")
 	if err == nil && !absolute.MatchString(out) {
 		err = fmt.Errorf("the row of %s is not full: %s", pod, out)
 	}
-	return times{took}, err
+	return took, err
 }
 
 func (b *bench) withoutProbe(ctx context.Context, pods []*corev1.Pod) error {
-	var ours, theirs times
 	lost := 0
-	for i, pod := range pods {
-		byUs := func() error {
-			took, err := b.look(ctx, pod.Name)
-			ours = append(ours, took...)
-			return err
+	p, err := b.byTurns(ctx, pods, func(ctx context.Context, pod string) (time.Duration, error) {
+		// -i attaches, so that the figures are printed; it may come too late.
+		took, out, err := b.command(ctx, "kubectl", "debug", "-n", b.ns, pod, "-i", "-q", "--image", toolsImage,
+			"--image-pull-policy", "Never", "--profile", "general", "--", "sh", "-c", "ss -HOltn; nstat -asz TcpExtListenOverflows")
+		if err == nil && !strings.Contains(out, "LISTEN") {
+			lost++
 		}
-		byKubectl := func() error {
-			// -i attaches, so that the figures are printed; it may come too late.
-			took, out, err := b.command(ctx, "kubectl", "debug", "-n", b.ns, pod.Name, "-i", "-q", "--image", toolsImage,
-				"--image-pull-policy", "Never", "--profile", "general", "--", "sh", "-c", "ss -HOltn; nstat -asz TcpExtListenOverflows")
-			theirs = append(theirs, took)
-			if err == nil && !strings.Contains(out, "LISTEN") {
-				lost++
-			}
-			return err
-		}
-		if err := inTurn(i, byUs, byKubectl); err != nil {
-			return err
-		}
+		return took, err
+	})
+	if err != nil {
+		return err
 	}
-	b.add("first full row, no probe yet", "", "%s", ours)
-	b.add("kubectl debug -- ss, nstat", "", "%s; printed nothing in %d of %d", theirs, lost, len(theirs))
-	b.add("  ratio", "at most 1.1", "%.2f", ratio(ours, theirs))
+	b.add("first full row, no probe yet", "", "%s", p.ours)
+	b.add("kubectl debug -- ss, nstat", "", "%s; printed nothing in %d of %d", p.theirs, lost, len(p.theirs))
+	b.add("  ratio", "at most 1.1", "%.2f", ratio(p.ours, p.theirs))
 	return nil
 }
 
 func (b *bench) withProbe(ctx context.Context, pods []*corev1.Pod) error {
-	var ours, theirs times
-	for i, pod := range pods {
-		byUs := func() error {
-			took, err := b.look(ctx, pod.Name)
-			ours = append(ours, took...)
-			return err
-		}
-		byKubectl := func() error {
-			took, _, err := b.command(ctx, "kubectl", "exec", "-n", b.ns, pod.Name, "-c", "tools", "--", "ss", "-HOltn")
-			theirs = append(theirs, took)
-			return err
-		}
-		if err := inTurn(i, byUs, byKubectl); err != nil {
-			return err
-		}
-	}
-	b.add("first full row, probe running", "", "%s", ours)
-	b.add("kubectl exec -- ss", "", "%s", theirs)
-	b.add("  ratio", "at most 1.5", "%.2f", ratio(ours, theirs))
-	return nil
-}
-
-// inTurn lets each of two ways be first in every other run.
-func inTurn(i int, a, b func() error) error {
-	if i%2 == 1 {
-		a, b = b, a
-	}
-	if err := a(); err != nil {
+	p, err := b.byTurns(ctx, pods, func(ctx context.Context, pod string) (time.Duration, error) {
+		took, _, err := b.command(ctx, "kubectl", "exec", "-n", b.ns, pod, "-c", "tools", "--", "ss", "-HOltn")
+		return took, err
+	})
+	if err != nil {
 		return err
 	}
-	return b()
+	b.add("first full row, probe running", "", "%s", p.ours)
+	b.add("kubectl exec -- ss", "", "%s", p.theirs)
+	b.add("  ratio", "at most 1.5", "%.2f", ratio(p.ours, p.theirs))
+	return nil
 }
