@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,7 +40,7 @@ type topOptions struct {
 
 func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
 	o := &topOptions{selection: newSelection(flags), IOStreams: streams}
-	o.window = 10 * time.Second
+	o.window, o.interval = 10*time.Second, 0
 	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
 		Use:     "top [POD | TYPE/NAME | IP[:PORT]]...",
@@ -49,7 +50,7 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 		RunE:    inSteps(o),
 	}
 	o.addFlags(c)
-	c.Flags().DurationVar(&o.interval, "interval", o.interval, "Time between two looks; probes take one a second")
+	c.Flags().DurationVar(&o.interval, "interval", 0, fmt.Sprintf("Time between two looks (default %s on the screen, %s for tables); probes speak once a second", screenInterval, tableInterval))
 	c.Flags().IntVar(&o.count, "count", 0, "Without a terminal: how many tables to print (0 goes on until interrupted)")
 	return c
 }
@@ -59,7 +60,7 @@ func (o *topOptions) validate() error {
 		return err
 	}
 	switch {
-	case o.interval < 200*time.Millisecond || o.interval > time.Minute:
+	case o.interval != 0 && (o.interval < 200*time.Millisecond || o.interval > time.Minute):
 		return usageError{fmt.Errorf("--interval must be between 200ms and 1m")}
 	case o.count < 0:
 		return usageError{fmt.Errorf("--count must not be negative")}
@@ -67,33 +68,33 @@ func (o *topOptions) validate() error {
 	return nil
 }
 
+// Without --interval. A probe speaks once a second, and what it said is shown
+// until the next look: a little less than a second between two looks keeps every
+// row of the screen under two seconds old.
+const (
+	screenInterval = 700 * time.Millisecond
+	tableInterval  = time.Second
+)
+
 func (o *topOptions) run(ctx context.Context) error {
+	_, _, terminal := terminalSize(o.Out)
+	usual := tableInterval
+	if terminal {
+		usual = screenInterval
+	}
+	o.interval = cmp.Or(o.interval, usual)
 	src, err := o.openSource(ctx)
 	if err != nil {
 		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
-	if _, _, terminal := terminalSize(o.Out); !terminal {
-		// The screen shows what starting probes do; a table of nothing but "?" is no
-		// use to a file.
-		progress := newProgress(o.ErrOut, o.now, startLimit)
-		_, err := until(ctx, src, o.now, startLimit, func(s model.Snapshot) bool {
-			progress.show(s)
-			return settled(s)
-		})
-		progress.done()
-		if err != nil {
-			return err
-		}
-		return tui.Repeat(ctx, src, o.Out, tui.RepeatOptions{
-			Count: o.count, Namespaces: o.manyNamespaces(), Wide: o.local, Notes: o.ErrOut,
-		})
-	}
-	screen := tui.Options{
-		Source: src, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
+	if !terminal {
+		return o.tables(ctx, src)
 	}
 	seen := &lastSeen{Source: src}
-	screen.Source = seen
+	screen := tui.Options{
+		Source: seen, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
+	}
 	if c, ok := src.(interface{ Renew() }); ok && !o.readOnly && o.via != "metrics" {
 		screen.Renew, screen.RenewFor = c.Renew, o.ttl
 	}
@@ -101,6 +102,23 @@ func (o *topOptions) run(ctx context.Context) error {
 		return err
 	}
 	return tellRoles(o.ErrOut, missingRights(seen.snapshot))
+}
+
+// tables prints again and again. The screen shows what starting probes do; a
+// table of nothing but "?" is no use to a file, so that it waits for them.
+func (o *topOptions) tables(ctx context.Context, src source.Source) error {
+	progress := newProgress(o.ErrOut, o.now, startLimit)
+	_, err := until(ctx, src, o.now, startLimit, func(s model.Snapshot) bool {
+		progress.show(s)
+		return settled(s)
+	})
+	progress.done()
+	if err != nil {
+		return err
+	}
+	return tui.Repeat(ctx, src, o.Out, tui.RepeatOptions{
+		Count: o.count, Namespaces: o.manyNamespaces(), Wide: o.local, Notes: o.ErrOut,
+	})
 }
 
 // lastSeen keeps the newest snapshot, for what is to be said after the screen.
