@@ -37,8 +37,46 @@ type RuntimeReader interface {
 	Runtime(page *parse.Metrics) (model.Runtime, model.Value[string])
 }
 
+// PageReader reads the runtime of a proxy whose admin endpoint is not one page of
+// metrics. It is asked before RuntimeReader.
+type PageReader interface {
+	// Pages are the paths to ask for, in this order, at each reading.
+	Pages(pod *corev1.Pod) []string
+	// ReadPages gets the bodies in the same order, nil for one that was not answered
+	// with 200. An error says that none of them is such a proxy's.
+	ReadPages(bodies [][]byte) (model.Runtime, model.Value[string], error)
+}
+
+// SidecarTeller says whether the proxy stands in front of the app's own server.
+// One that does not say is the server itself.
+type SidecarTeller interface {
+	Sidecar(pod *corev1.Pod) bool
+}
+
+// EnvReader asks the running proxy for variables that decide on a knob and that
+// the pod's spec does not resolve (valueFrom); never for any other.
+type EnvReader interface {
+	// EnvPath is the page to ask for; empty when nothing needs to be asked.
+	EnvPath(pod *corev1.Pod) string
+	// ReadEnv gives the value of each variable that EnvPath asked for.
+	ReadEnv(pod *corev1.Pod, body []byte) map[string]model.Value[string]
+}
+
+// ManifestReader names the annotations of pod templates and namespaces that it
+// compares with the pod's own, by the beginning of their names.
+type ManifestReader interface {
+	AnnotationPrefixes() []string
+}
+
+// KnobTeller works out from a spec alone what a pod's workers will be: the rule,
+// and the CPU limit (in whole CPUs, rounded as the proxy does) that caps it.
+type KnobTeller interface {
+	WorkerRule(pod *corev1.Pod) (rule model.WorkerRule, limit model.Value[int64], ok bool)
+}
+
 // Configurer works out what was asked for, beside what is in force: live holds
-// the pod's listeners and runtime as measured, nodeCPUs the CPUs of its node.
+// the pod's listeners and runtime as measured, its manifest, and what the running
+// proxy told of its environment; nodeCPUs are the CPUs of its node.
 type Configurer interface {
 	Knobs(pod *corev1.Pod, nodeCPUs model.Value[int64], live model.Pod) []model.Knob
 }

@@ -10,7 +10,7 @@ import (
 // satisfy its interfaces.
 func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 	wants := map[string][]string{
-		"linkerd": {"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer"},
+		"linkerd": {"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer", "SidecarTeller"},
 	}
 	for _, a := range All() {
 		has := map[string]bool{}
@@ -18,6 +18,7 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 		_, has["AdminTeller"] = a.(AdminTeller)
 		_, has["RuntimeReader"] = a.(RuntimeReader)
 		_, has["Configurer"] = a.(Configurer)
+		_, has["SidecarTeller"] = a.(SidecarTeller)
 		want, ok := wants[a.Name()]
 		if !ok {
 			t.Errorf("adapter %q is not in this test", a.Name())

@@ -12,8 +12,6 @@ type History struct {
 	// Samples, oldest first. They may go back further than any rule looks; those of
 	// another sandbox are left out.
 	Samples []model.Pod
-	// CPULimit of the container that accepts, in cores, where it is known.
-	CPULimit model.Value[float64]
 	// Siblings are the other pods of the workload, if any are looked at.
 	Siblings Siblings
 }

@@ -188,7 +188,7 @@ func (r *recording) addProxy(p *model.Pod, l line) {
 	if !proxied {
 		return
 	}
-	p.Proxy = model.Proxy{Adapter: "linkerd", Container: "linkerd-proxy", Version: model.Unknown[string]("not read")}
+	p.Proxy = model.Proxy{Adapter: "linkerd", Container: "linkerd-proxy", Sidecar: true, Version: model.Unknown[string]("not read")}
 	if l.Metrics != "" {
 		if page, err := parse.ReadMetrics(bytes.NewReader([]byte(l.Metrics))); err == nil || page != nil {
 			p.Runtime, p.Proxy.Version = linkerd.New().Runtime(page)
@@ -210,10 +210,12 @@ func (r *recording) addProxy(p *model.Pod, l line) {
 
 // between cuts the samples of a time out, both ends included.
 func (r *recording) between(from, to float64) diagnose.History {
-	h := diagnose.History{CPULimit: r.cpuLimit}
+	h := diagnose.History{}
 	for i, at := range r.at {
 		if at >= from-0.02 && at <= to+0.02 {
-			h.Samples = append(h.Samples, r.pods[i])
+			pod := r.pods[i]
+			pod.Process.CPULimit, pod.Proxy.CPULimit = r.cpuLimit, r.cpuLimit
+			h.Samples = append(h.Samples, pod)
 		}
 	}
 	return h

@@ -173,7 +173,7 @@ func defaultsOf(limit, somaxconn model.Value[int64]) string {
 
 // programKnown says whether the name of who holds the listener is known.
 func (f *facts) programKnown(l *listener) bool {
-	if f.last.Process.Name != "" && (f.last.Proxy.Adapter == "" || f.last.Process.Container != f.last.Proxy.Container) {
+	if f.last.Process.Name != "" && (!f.last.Proxy.Sidecar || f.last.Process.Container != f.last.Proxy.Container) {
 		return true
 	}
 	for i := range l.l.Sockets {
@@ -188,7 +188,7 @@ func (f *facts) programKnown(l *listener) bool {
 // be its default.
 func (f *facts) programOf(l *listener, limit int64) string {
 	var names []string
-	if f.last.Process.Container != f.last.Proxy.Container || f.last.Proxy.Adapter == "" {
+	if f.last.Process.Container != f.last.Proxy.Container || !f.last.Proxy.Sidecar {
 		names = append(names, f.last.Process.Name)
 	}
 	for i := range l.l.Sockets {
@@ -208,7 +208,7 @@ func (f *facts) programOf(l *listener, limit int64) string {
 
 // appBacklog: the drops are the app's, behind a proxy whose own queues are well.
 func appBacklog(f *facts, l *listener) (model.Verdict, bool) {
-	if f.last.Proxy.Adapter == "" || l.role != model.RoleApp && l.role != "" || !l.pressed() || l.overflows.Or(0) == 0 {
+	if !f.last.Proxy.Sidecar || l.role != model.RoleApp && l.role != "" || !l.pressed() || l.overflows.Or(0) == 0 {
 		return model.Verdict{}, false
 	}
 	for i := range f.listeners {

@@ -63,11 +63,11 @@ func cpuStarved(f *facts, l *listener) (model.Verdict, bool) {
 			do(model.ActRaiseBacklog, "Not a larger backlog: the queue fills at the same rate."),
 		},
 	}
-	if lim, ok := f.h.CPULimit.Get(); ok {
+	if lim, ok := w.limit.Get(); ok {
 		v.Fix[0].From = model.Known(int64(math.Round(lim * 1000)))
 		v.Fix[0].Knob = "CPU limit (millicores)"
 	} else {
-		v.Unknown = append(v.Unknown, "the CPU limit: "+cmp.Or(f.h.CPULimit.Reason(), "not handed over")+"; so whether the limit or a neighbour binds")
+		v.Unknown = append(v.Unknown, "the CPU limit: "+cmp.Or(w.limit.Reason(), "not handed over")+"; so whether the limit or a neighbour binds")
 	}
 	return v, true
 }

@@ -48,7 +48,7 @@ func (m *maker) second(refused, accepted int64, depths ...int64) {
 	n := len(m.pods)
 	up := 500 + float64(n)
 	p := model.Pod{
-		Ready: true, Collection: model.Collection{Stage: model.StageOK}, Proxy: model.Proxy{Adapter: m.adapter, Container: m.adapter},
+		Ready: true, Collection: model.Collection{Stage: model.StageOK}, Proxy: model.Proxy{Adapter: m.adapter, Container: m.adapter, Sidecar: m.adapter != ""},
 		Sample: model.Sample{Uptime: model.Known(up), Sandbox: "a", Arrived: time.Unix(int64(up), 0)},
 		Counters: model.Counters{
 			ListenOverflows: model.Known(m.overflows), ListenDrops: model.Known(m.drops), PassiveOpens: model.Known(m.open),
@@ -138,7 +138,7 @@ func (m *maker) proxy(r func(int, *model.Runtime)) *maker {
 }
 
 func (m *maker) history() diagnose.History {
-	return diagnose.History{Samples: m.pods, CPULimit: model.Unknown[float64]("not known")}
+	return diagnose.History{Samples: m.pods}
 }
 
 func TestRules(t *testing.T) {

@@ -23,8 +23,10 @@ func answerOf(b bool) answer {
 type workers struct {
 	// busy 0 to 1 of all workers; cpu in cores; wait for a CPU in seconds per second.
 	busy, cpu, wait model.Value[float64]
-	count           model.Value[int64]
-	seconds         float64
+	// limit is the CPU limit of their container, in cores.
+	limit   model.Value[float64]
+	count   model.Value[int64]
+	seconds float64
 	// saturated: they do all they can. starved: they want CPU that they do not get.
 	// headroom: neither. asleep: they do next to nothing.
 	saturated, starved, headroom, asleep answer
@@ -43,7 +45,7 @@ type workers struct {
 // workersOf are those of a listener, over its span. Listeners of the same
 // workers without pressure share the whole window, and so what is known of them.
 func (f *facts) workersOf(l *listener) *workers {
-	proxied := f.last.Proxy.Adapter != ""
+	proxied := f.last.Proxy.Sidecar
 	ofProxy := proxied && l.role != "" && l.role != model.RoleApp
 	whole := l.spanFrom == 0 && l.spanTo == len(f.samples)-1
 	shared := &f.appWorkers

@@ -10,6 +10,7 @@ import (
 // readRuntime judges a proxy's workers between two observed refreshes.
 func (f *facts) readRuntime(w *workers, from, to int) {
 	f.runtimeFDs(w)
+	w.limit = f.last.Proxy.CPULimit
 	begin, end := f.refreshes(from, to)
 	if s, ok := f.last.Runtime.Window.Stalled.Get(); ok && s >= model.StallSeconds {
 		w.runtimeStalled = s
@@ -58,7 +59,7 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 	})
 	if cpu, ok := got.CPU.Get(); ok {
 		text := ratio(cpu) + " cores used of " + num(w.count.Or(0)) + " workers' worth"
-		if lim, ok := f.h.CPULimit.Get(); ok {
+		if lim, ok := w.limit.Get(); ok {
 			text += ", CPU limit " + ratio(lim)
 		}
 		w.words = append(w.words, model.Evidence{

@@ -26,7 +26,8 @@ func (f *facts) readProcess(w *workers, from, to int) {
 	w.cpu, w.wait, w.seconds = t.cpu, t.wait, t.seconds
 	wait, waitKnown := t.wait.Get()
 	want := max(cpu+wait, t.running) // cores wanted: used, waited for, or by the states
-	limit, limited := f.h.CPULimit.Get()
+	w.limit = f.last.Process.CPULimit
+	limit, limited := w.limit.Get()
 	// Without run-queue wait, how often a thread was found runnable says the same,
 	// when all threads were read, and often enough.
 	whole := waitKnown || t.readings >= minSamples && t.omitted == 0

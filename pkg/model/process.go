@@ -29,6 +29,8 @@ type Process struct {
 	// CPUsAllowed is how many CPUs it may run on (Cpus_allowed_list): the node's
 	// unless a CPU set says otherwise.
 	CPUsAllowed Value[int64] `json:"cpusAllowed"`
+	// CPULimit of the container in cores; unknown where it has none.
+	CPULimit Value[float64] `json:"cpuLimit"`
 	// OpenFDs needs the process's own user and group; MaxFDs (the soft limit) does
 	// not.
 	OpenFDs Value[int64] `json:"openFDs"`
@@ -53,7 +55,7 @@ type Thread struct {
 // UnknownProcess is a process of which nothing is known, for the given reason.
 func UnknownProcess(reason string) Process {
 	i, f := Unknown[int64](reason), Unknown[float64](reason)
-	return Process{Uptime: f, Seconds: f, CPU: f, Wait: f, CPUsAllowed: i, OpenFDs: i, MaxFDs: i}
+	return Process{Uptime: f, Seconds: f, CPU: f, Wait: f, CPUsAllowed: i, CPULimit: Unknown[float64](ReasonNoCPULimit), OpenFDs: i, MaxFDs: i}
 }
 
 // ProcessReading is one reading of a process: counters since it began.
@@ -98,6 +100,10 @@ const (
 // ReasonProcessGone is why nothing is known of a target that is not there.
 const ReasonProcessGone = "the target's process is not there (any more): its container ended or has restarted since the probe began"
 
+// ReasonNoCPULimit is why a limit is unknown where nobody looked for one or
+// there is none.
+const ReasonNoCPULimit = "no CPU limit is known"
+
 // ProcessBetween is what a process did between an earlier reading, if there is
 // one, and cur. Counters of another process or thread of the same number, and
 // those that went backwards, give no figure.
@@ -110,7 +116,8 @@ func ProcessBetween(prev *ProcessReading, cur ProcessReading) Process {
 	p := Process{
 		Container: cur.Container, PID: cur.PID, Name: cur.Name, Uptime: cur.Uptime, OmittedThreads: cur.Omitted,
 		CPUsAllowed: cur.CPUsAllowed, OpenFDs: cur.OpenFDs, MaxFDs: cur.MaxFDs,
-		Seconds: readingGap(prev, cur),
+		CPULimit: Unknown[float64](ReasonNoCPULimit),
+		Seconds:  readingGap(prev, cur),
 	}
 	seconds, ok := p.Seconds.Get()
 	if !ok {

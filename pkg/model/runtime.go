@@ -27,6 +27,17 @@ type Runtime struct {
 	// RefreshEvery is the period, in seconds, at which the process books its figures
 	// into its metrics, where that is on a fixed schedule.
 	RefreshEvery Value[float64] `json:"-"`
+	// Requests and Failures are what the proxy itself counted, all listeners together:
+	// connections that the kernel refused are in neither.
+	Requests Value[int64] `json:"requests"`
+	Failures Value[int64] `json:"failures"`
+	// Accepts and Handled are connections that the server accepted, and those that
+	// it did not close at once for lack of a free slot (nginx's stub_status).
+	Accepts Value[int64] `json:"accepts"`
+	Handled Value[int64] `json:"handled"`
+	// PollDelaySeconds is the time that events waited for their worker's loop, of
+	// all workers together (Envoy's poll_delay_us).
+	PollDelaySeconds Value[float64] `json:"pollDelaySeconds"`
 	// OpenFDs and MaxFDs are descriptors of the process.
 	OpenFDs Value[int64] `json:"openFDs"`
 	MaxFDs  Value[int64] `json:"maxFDs"`
@@ -62,6 +73,7 @@ func UnknownRuntime(reason string) Runtime {
 	i, f := Unknown[int64](reason), Unknown[float64](reason)
 	return Runtime{
 		Workers: i, BusySeconds: f, CPUSeconds: f, Parks: i, Polls: i, Steals: i, Spills: i, LocalQueue: i,
-		Start: f, Clock: f, RefreshEvery: f, OpenFDs: i, MaxFDs: i, Ready: Unknown[bool](reason), Window: unknownRuntimeWindow(reason),
+		Start: f, Clock: f, RefreshEvery: f, Requests: i, Failures: i, Accepts: i, Handled: i, PollDelaySeconds: f,
+		OpenFDs: i, MaxFDs: i, Ready: Unknown[bool](reason), Window: unknownRuntimeWindow(reason),
 	}
 }

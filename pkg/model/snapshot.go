@@ -53,6 +53,12 @@ type Pod struct {
 	// Process is what the threads of the target container do.
 	Process Process `json:"process"`
 	Knobs   []Knob  `json:"knobs,omitempty"`
+	// Verdicts on the pod's history up to this tick, worst first; empty where
+	// nobody judged.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Manifest is what the pod was made from, as that is now. It may hold what is
+	// nobody's business, so it is never printed as a whole.
+	Manifest Manifest `json:"-"`
 
 	// Notes are about this pod: what was refused, what a figure does not mean.
 	Notes []string `json:"notes,omitempty"`
@@ -72,6 +78,16 @@ type Proxy struct {
 	Adapter   string        `json:"adapter,omitempty"`
 	Container string        `json:"container,omitempty"`
 	Version   Value[string] `json:"version"`
+	// Sidecar says that it stands in front of the app's own server; otherwise it is
+	// the server itself.
+	Sidecar bool `json:"sidecar,omitempty"`
+	// CPULimit of its container in cores; unknown where it has none.
+	CPULimit Value[float64] `json:"cpuLimit"`
+	// Env holds variables of the running process by name, only those that decide on
+	// a knob and that the pod's spec does not resolve.
+	Env map[string]Value[string] `json:"-"`
+	// Image of its container, as the spec names it.
+	Image string `json:"image,omitempty"`
 }
 
 // Rung is a way of collecting.

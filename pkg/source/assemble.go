@@ -53,6 +53,7 @@ func (f *follower) snapshot() model.Pod {
 		p.Notes = append(p.Notes, model.ReasonHostNetwork+" (no probe was added)")
 	}
 	f.fillProxy(&p, now)
+	fillContainers(&p, f.pod)
 	f.fall(&p)
 	return p
 }
@@ -132,6 +133,9 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 		return
 	}
 	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version}
+	if teller, ok := f.adapter.(plugins.SidecarTeller); ok {
+		p.Proxy.Sidecar = teller.Sidecar(f.pod)
+	}
 	if f.logged.IsKnown() && len(f.history.readings) == 0 {
 		p.Notes = append(p.Notes, "the workers are those of the proxy's start-up log line: its metrics cannot be read")
 	}
@@ -185,6 +189,36 @@ func (f *follower) runtime(now time.Time) model.Runtime {
 		r.Workers = f.logged
 	}
 	return r
+}
+
+// fillContainers adds what the spec says of the containers that were looked at.
+func fillContainers(p *model.Pod, pod *corev1.Pod) {
+	if c := containerNamed(pod, p.Proxy.Container); c != nil {
+		p.Proxy.Image, p.Proxy.CPULimit = c.Image, cpuLimit(c)
+	}
+	if c := containerNamed(pod, p.Process.Container); c != nil {
+		p.Process.CPULimit = cpuLimit(c)
+	}
+}
+
+func containerNamed(pod *corev1.Pod, name string) *corev1.Container {
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// cpuLimit is in cores.
+func cpuLimit(c *corev1.Container) model.Value[float64] {
+	q, ok := c.Resources.Limits[corev1.ResourceCPU]
+	if !ok {
+		return model.Unknown[float64]("container " + c.Name + " has no CPU limit")
+	}
+	return model.Known(q.AsApproximateFloat64())
 }
 
 // describePod takes what the pod object itself says.

@@ -18,6 +18,9 @@ func (Adapter) Match(pod *corev1.Pod) (string, bool) {
 	return containerName, true
 }
 
+// Sidecar is always true: the proxy stands in front of the app's own server.
+func (Adapter) Sidecar(*corev1.Pod) bool { return true }
+
 func proxyContainer(pod *corev1.Pod) *corev1.Container {
 	if pod == nil {
 		return nil
