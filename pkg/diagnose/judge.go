@@ -12,16 +12,6 @@ type History struct {
 	// Samples, oldest first. They may go back further than any rule looks; those of
 	// another sandbox are left out.
 	Samples []model.Pod
-	// Siblings are the other pods of the workload, if any are looked at.
-	Siblings Siblings
-}
-
-// Siblings says how the other pods of the same workload do.
-type Siblings struct {
-	// Total others, of which Healthy have a healthy verdict.
-	Total, Healthy int
-	// AcceptedMin and AcceptedMax are their accepted connections a second.
-	AcceptedMin, AcceptedMax model.Value[float64]
 }
 
 // Options of Judge.
@@ -104,26 +94,5 @@ func (f *facts) finish(v model.Verdict, l *listener) model.Verdict {
 			v.Longer = true
 		}
 	}
-	if e, ok := f.siblings(); ok && v.Severity != model.SeverityInfo {
-		v.Evidence = append(v.Evidence, e)
-	}
 	return v
-}
-
-// siblings is how the other pods do, as evidence.
-func (f *facts) siblings() (model.Evidence, bool) {
-	s := f.h.Siblings
-	if s.Total <= 0 {
-		return model.Evidence{}, false
-	}
-	text := count(int64(s.Healthy), "of "+num(int64(s.Total))+" others healthy")
-	if lo, ok := s.AcceptedMin.Get(); ok {
-		if hi, ok := s.AcceptedMax.Get(); ok {
-			text += "; they accept " + rate(lo) + " to " + rate(hi) + " per second"
-		}
-	}
-	return model.Evidence{
-		Name: "siblings", Text: text, Figure: model.Known(float64(s.Healthy)), Unit: "pods",
-		Window: f.seconds, Source: "the other pods of the workload",
-	}, true
 }

@@ -348,8 +348,9 @@ func TestHistoryIsBoundedByThePodsAge(t *testing.T) {
 
 func TestSiblingsAreEvidence(t *testing.T) {
 	h := server(64).with(threads(0.001, 0, "S")).full(12, 0).history()
-	h.Siblings = diagnose.Siblings{Total: 39, Healthy: 39, AcceptedMin: model.Known(188.0), AcceptedMax: model.Known(231.0)}
-	v := diagnose.Judge(h, diagnose.Options{})[0]
+	vs := diagnose.Judge(h, diagnose.Options{})
+	diagnose.AddSiblings(vs, diagnose.Siblings{Total: 39, Healthy: 39, AcceptedMin: model.Known(188.0), AcceptedMax: model.Known(231.0)})
+	v := vs[0]
 	if e := v.Evidence[len(v.Evidence)-1]; e.Text != "39 of 39 others healthy; they accept 188 to 231 per second" {
 		t.Errorf("evidence = %+v", e)
 	}

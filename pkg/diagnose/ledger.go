@@ -1,0 +1,115 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+)
+
+// Ledger keeps what Judge needs of each pod from one snapshot to the next. It is
+// for one reader at a time.
+type Ledger struct {
+	options Options
+	pods    map[string]*account
+}
+
+// account is the history of one pod.
+type account struct {
+	samples  []model.Pod
+	verdicts []model.Verdict
+	seen     bool
+}
+
+// historySeconds is how far back samples are kept, in seconds of the pod's
+// clock: beyond the window, so that it can be told when something last happened.
+const historySeconds = 3 * window
+
+// maxSamples bounds the history of a pod whose clock misbehaves.
+const maxSamples = 512
+
+// NewLedger starts with no history.
+func NewLedger(o Options) *Ledger {
+	if o.Window <= 0 {
+		o.Window = window
+	}
+	return &Ledger{options: o, pods: map[string]*account{}}
+}
+
+// Judge adds a snapshot to the history and fills in the verdicts of its pods.
+// Pods that are no longer in it are forgotten.
+func (l *Ledger) Judge(s *model.Snapshot) {
+	workloads := map[string][]*model.Pod{}
+	var order []string
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		l.judge(p)
+		if p.Workload.Name == "" {
+			continue
+		}
+		key := p.Meta.Namespace + "/" + p.Workload.Kind + "/" + p.Workload.Name
+		if workloads[key] == nil {
+			order = append(order, key)
+		}
+		workloads[key] = append(workloads[key], p)
+	}
+	for _, key := range order {
+		pods := workloads[key]
+		for i, siblings := range siblingsOf(pods) {
+			AddSiblings(pods[i].Verdicts, siblings)
+		}
+	}
+	for key, a := range l.pods {
+		if !a.seen {
+			delete(l.pods, key)
+		}
+		a.seen = false
+	}
+}
+
+// judge judges one pod. A tick without a new sample leaves the verdicts as they
+// are: time that passes here is not time seen there.
+func (l *Ledger) judge(p *model.Pod) {
+	a := l.pods[p.Key()]
+	if a == nil {
+		a = &account{}
+		l.pods[p.Key()] = a
+	}
+	a.seen = true
+	if a.add(p, l.options.Window) {
+		a.verdicts = Keep(a.verdicts, Judge(History{Samples: a.samples}, l.options))
+	}
+	p.Verdicts = cloned(a.verdicts)
+}
+
+// add takes a pod as it is now and says whether it is news.
+func (a *account) add(p *model.Pod, window float64) bool {
+	sample := *p
+	sample.Verdicts = nil
+	n := len(a.samples)
+	up, ok := p.Sample.Uptime.Get()
+	if n > 0 && a.samples[n-1].Sample.Uptime == p.Sample.Uptime && a.samples[n-1].Sample.Sandbox == p.Sample.Sandbox {
+		// The same frame; the proxy's figures and the pod itself may be newer. They are
+		// judged with the next frame, or here where there are no frames at all.
+		a.samples[n-1] = sample
+		return !ok
+	}
+	a.samples = append(a.samples, sample)
+	from := 0
+	for ok && from < len(a.samples)-1 && up-a.samples[from].Sample.Uptime.Or(up) > max(window, historySeconds) {
+		from++
+	}
+	from = max(from, len(a.samples)-maxSamples)
+	if from > 0 {
+		a.samples = slices.Delete(a.samples, 0, from)
+	}
+	return true
+}
+
+// cloned keeps what siblings add to one snapshot out of the next.
+func cloned(vs []model.Verdict) []model.Verdict {
+	out := slices.Clone(vs)
+	for i := range out {
+		out[i].Evidence = slices.Clip(out[i].Evidence)
+	}
+	return out
+}
