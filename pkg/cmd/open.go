@@ -126,6 +126,7 @@ func (s *selection) clusterOptions(config *rest.Config, client kubernetes.Interf
 		NodeCPUs: collect.NodeCPUs(client),
 		LogHead:  collect.LogHead(client),
 		Pulling:  collect.Pulling(client),
+		Manifest: target.NewManifests(target.ManifestsOptions{Client: client, Prefixes: annotationPrefixes(adapters), Now: s.now}).Of,
 		Workload: target.Workload,
 		Window:   s.window,
 		Interval: s.interval,
@@ -218,6 +219,18 @@ func (s *selection) openLocal() (source.Source, error) {
 		},
 		Window: s.window, Interval: s.interval, Now: s.now,
 	}), nil
+}
+
+// annotationPrefixes are those of the annotations that adapters compare with a
+// pod's own.
+func annotationPrefixes(adapters []plugins.Adapter) []string {
+	var prefixes []string
+	for _, a := range adapters {
+		if reader, ok := a.(plugins.ManifestReader); ok {
+			prefixes = append(prefixes, reader.AnnotationPrefixes()...)
+		}
+	}
+	return prefixes
 }
 
 // proxyOf is the container of the pod's proxy; empty when no adapter knows one.

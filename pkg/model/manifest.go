@@ -11,8 +11,16 @@ type Manifest struct {
 	// Strategy is how the workload replaces pods: "RollingUpdate", "Recreate",
 	// "OnDelete"; empty when it is unknown.
 	Strategy string
+	// Outdated says that the template was changed after the pod was made of it. A pod
+	// that is not, and still carries another annotation, got that elsewhere: from a
+	// webhook, or by hand.
+	Outdated Value[bool]
+	// Paused says that the workload's rollout is paused: no pod is replaced.
+	Paused bool
 	// Replicas that are asked for.
 	Replicas Value[int64]
+	// Selector holds the labels by which the workload selects its pods.
+	Selector map[string]string
 	// Manager is the tool that would revert a change made by hand; zero when none is
 	// known of.
 	Manager Manager
@@ -29,5 +37,6 @@ type Manager struct {
 func UnknownManifest(reason string) Manifest {
 	return Manifest{
 		Template: Unknown[map[string]string](reason), Namespace: Unknown[map[string]string](reason), Replicas: Unknown[int64](reason),
+		Outdated: Unknown[bool](reason),
 	}
 }

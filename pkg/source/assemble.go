@@ -27,6 +27,7 @@ func (f *follower) snapshot() model.Pod {
 	defer f.mu.Unlock()
 	now := f.opt.Now()
 	p := describePod(f.pod)
+	p.Manifest = f.manifest
 	if f.opt.Workload != nil {
 		p.Workload = f.opt.Workload(f.pod)
 	}
@@ -132,7 +133,7 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 	if f.adapter == nil {
 		return
 	}
-	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version}
+	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version, Env: f.environment()}
 	if teller, ok := f.adapter.(plugins.SidecarTeller); ok {
 		p.Proxy.Sidecar = teller.Sidecar(f.pod)
 	}

@@ -71,6 +71,9 @@ type ClusterOptions struct {
 	Pages func(pod *corev1.Pod, port uint16) Pages
 	// NodeCPUs tells how many CPUs a node has; unknown where it may not be read.
 	NodeCPUs func(ctx context.Context, node string) model.Value[int64]
+	// Manifest tells what a pod was made from, as that is now. It may take its time:
+	// nothing waits for it. nil leaves it out.
+	Manifest func(ctx context.Context, pod *corev1.Pod) model.Manifest
 	// Workload names the owner of a pod.
 	Workload func(pod *corev1.Pod) model.Workload
 	// Window is how far differences reach back; Interval the time between ticks.
@@ -238,5 +241,10 @@ func (c *Cluster) start(f *follower) {
 		defer c.wg.Done()
 		f.learnNode(ctx)
 		f.followPulling(ctx)
+	}()
+	c.wg.Add(1)
+	go func() {
+		defer c.wg.Done()
+		f.followManifest(ctx)
 	}()
 }

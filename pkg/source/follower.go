@@ -46,6 +46,10 @@ type follower struct {
 	// logged are the workers as the proxy's own log tells them, where its metrics
 	// cannot be read.
 	logged model.Value[int64]
+	// manifest is what the pod was made from, env what the proxy's process told of
+	// its environment.
+	manifest model.Manifest
+	env      map[string]model.Value[string]
 }
 
 func newFollower(opt ClusterOptions, pod *corev1.Pod) *follower {
@@ -55,6 +59,7 @@ func newFollower(opt ClusterOptions, pod *corev1.Pod) *follower {
 		history:  history{window: opt.Window},
 		version:  model.Unknown[string](ReasonNoMetricsYet),
 		nodeCPUs: model.Unknown[int64]("the node was not read yet"),
+		manifest: noManifest(opt),
 	}
 	for _, a := range opt.Adapters {
 		if container, ok := a.Match(pod); ok {

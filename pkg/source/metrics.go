@@ -26,6 +26,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 	defer pages.Close()
 	var p pace
 	var log logReader
+	var env envReader
 	for {
 		asked := f.opt.Now()
 		runtime, version, err := scrape(ctx, pages, endpoint.Metrics, reader)
@@ -35,6 +36,8 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		wait := time.Second
 		if err != nil {
 			log.read(ctx, f)
+		} else {
+			env.read(ctx, f, pages, runtime.Start)
 		}
 		f.mu.Lock()
 		if err != nil {
@@ -94,5 +97,6 @@ func scrapeAgainAfter(err error) time.Duration {
 }
 
 // metricNames are the prefixes of all samples that an adapter reads: a page of
-// a busy proxy has tens of thousands of others.
-var metricNames = []string{"tokio_rt_", "process_", "proxy_build_info"}
+// a busy proxy has tens of thousands of others. Linkerd's proxy writes the
+// direction first, and outbound responses are most of a page.
+var metricNames = []string{"tokio_rt_", "process_", "proxy_build_info", `response_total{direction="inbound"`}
