@@ -24,6 +24,7 @@ var rooms = []room{
 	{path: "pkg/model", pure: true, stdOnly: true},
 	{path: "pkg/source", ours: []string{"pkg/target", "pkg/collect", "pkg/parse", "pkg/model", "plugins", "pkg/record"}},
 	{path: "pkg/diagnose", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
+	{path: "pkg/remedy", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
 	{path: "pkg/plan", ours: []string{"pkg/model"}, pure: true, stdOnly: true, later: true},
 	{path: "pkg/render", ours: []string{"pkg/model"}, pure: true},
 	// Not in the list of the pure: it falls back to the process's own terminal and

@@ -15,6 +15,7 @@ import (
 const (
 	exitDone        = 0
 	exitError       = 1
+	exitStands      = 2   // what --fail-on names was found
 	exitInterrupted = 130 // 128 + SIGINT, as shells and kubectl have it
 )
 
@@ -37,6 +38,8 @@ func exitCode(ctx context.Context, err error, errOut io.Writer) int {
 		return exitDone
 	case errors.Is(err, errReported):
 		return exitError
+	case errors.Is(err, errStands):
+		return exitStands
 	case errors.As(err, &usage):
 		fmt.Fprintf(errOut, "error: %s\nSee 'kubectl backlog --help' for usage.\n", render.Clean(err.Error()))
 	default:

@@ -37,6 +37,7 @@ type getOptions struct {
 	format  format
 	watch   bool
 	timeout time.Duration
+	failOn  failOn
 	// openSource is a hook for tests.
 	openSource func(context.Context) (source.Source, error)
 }
@@ -54,6 +55,7 @@ func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	f := c.Flags()
 	o.format.addFlags(c, "wide (a row per listener), name")
 	f.BoolVarP(&o.watch, "watch", "w", false, "After the first table, print the rows that change")
+	o.failOn.addFlag(c)
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
 	return c
 }
@@ -64,6 +66,9 @@ func (o *getOptions) validate() error {
 	}
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout must be positive")}
+	}
+	if err := o.failOn.validate(); err != nil {
+		return err
 	}
 	return o.format.validate()
 }
@@ -78,6 +83,7 @@ func (o *getOptions) run(ctx context.Context) error {
 		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
+	src = o.judge(src)
 
 	progress := newProgress(o.ErrOut, o.now, o.timeout)
 	first, err := until(ctx, src, o.now, o.timeout, func(s model.Snapshot) bool {
@@ -119,7 +125,7 @@ func (o *getOptions) run(ctx context.Context) error {
 	if failed {
 		return errReported
 	}
-	return nil
+	return o.failOn.judge(first)
 }
 
 // until takes snapshots until one satisfies done or the time is over, and gives

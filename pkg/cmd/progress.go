@@ -50,6 +50,18 @@ func (p *progress) show(s model.Snapshot) {
 	fmt.Fprintln(p.out, text)
 }
 
+// looking tells how far a look of known length has come: on a terminal only.
+func (p *progress) looking(elapsed, window time.Duration) {
+	if !p.line || elapsed >= window {
+		return
+	}
+	text := fmt.Sprintf("looking for %s: verdicts need a history (%ds)", window, int(elapsed.Seconds()))
+	if text != p.last {
+		p.last = text
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	}
+}
+
 // done takes the line back.
 func (p *progress) done() {
 	if p.line && p.last != "" {

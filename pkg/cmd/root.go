@@ -54,6 +54,7 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 	root.AddCommand(
 		newGet(flags, streams),
 		newTop(flags, streams),
+		newDescribe(flags, streams),
 		newProbes(flags, streams),
 		newVersion(streams, version),
 	)

@@ -35,6 +35,7 @@ type topOptions struct {
 	selection
 	genericiooptions.IOStreams
 	count      int
+	failOn     failOn
 	openSource func(context.Context) (source.Source, error)
 }
 
@@ -50,6 +51,7 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 		RunE:    inSteps(o),
 	}
 	o.addFlags(c)
+	o.failOn.addFlag(c)
 	c.Flags().DurationVar(&o.interval, "interval", 0, fmt.Sprintf("Time between two looks (default %s on the screen, %s for tables); probes speak once a second", screenInterval, tableInterval))
 	c.Flags().IntVar(&o.count, "count", 0, "Without a terminal: how many tables to print (0 goes on until interrupted)")
 	return c
@@ -62,6 +64,8 @@ func (o *topOptions) validate() error {
 	switch {
 	case o.interval != 0 && (o.interval < 200*time.Millisecond || o.interval > time.Minute):
 		return usageError{fmt.Errorf("--interval must be between 200ms and 1m")}
+	case o.failOn.validate() != nil:
+		return o.failOn.validate()
 	case o.count < 0:
 		return usageError{fmt.Errorf("--count must not be negative")}
 	}
@@ -89,9 +93,13 @@ func (o *topOptions) run(ctx context.Context) error {
 	}
 	defer src.Close()
 	if !terminal {
-		return o.tables(ctx, src)
+		seen := &lastSeen{Source: o.judge(src)}
+		if err := o.tables(ctx, seen); err != nil {
+			return err
+		}
+		return o.failOn.judge(seen.snapshot)
 	}
-	seen := &lastSeen{Source: src}
+	seen := &lastSeen{Source: o.judge(src)}
 	screen := tui.Options{
 		Source: seen, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
 	}
@@ -101,7 +109,10 @@ func (o *topOptions) run(ctx context.Context) error {
 	if err := tui.Run(ctx, screen); err != nil {
 		return err
 	}
-	return tellRoles(o.ErrOut, missingRights(seen.snapshot))
+	if err := tellRoles(o.ErrOut, missingRights(seen.snapshot)); err != nil {
+		return err
+	}
+	return o.failOn.judge(seen.snapshot)
 }
 
 // tables prints again and again. The screen shows what starting probes do; a

@@ -51,6 +51,10 @@ func cpuStarved(f *facts, l *listener) (model.Verdict, bool) {
 		return model.Verdict{}, false
 	}
 	l.w = w
+	container := f.last.Process.Container
+	if l.role != "" && l.role != model.RoleApp {
+		container = f.last.Proxy.Container
+	}
 	v := model.Verdict{
 		Class: model.ClassCPUStarved, Severity: severityOf(l),
 		Sentence: fmt.Sprintf("The workers behind %s want CPU and do not get it: they used %s cores.", l.name(), ratio(w.cpu.Or(0))),
@@ -63,13 +67,34 @@ func cpuStarved(f *facts, l *listener) (model.Verdict, bool) {
 			do(model.ActRaiseBacklog, "Not a larger backlog: the queue fills at the same rate."),
 		},
 	}
+	v.Fix[0].Container = container
 	if lim, ok := w.limit.Get(); ok {
 		v.Fix[0].From = model.Known(int64(math.Round(lim * 1000)))
 		v.Fix[0].Knob = "CPU limit (millicores)"
+		v.Fix[0].To = f.enoughCPU(w, lim)
+		v.Fix[0].Text = "A higher CPU limit: what the workers want is more than it lets them have."
 	} else {
 		v.Unknown = append(v.Unknown, "the CPU limit: "+cmp.Or(w.limit.Reason(), "not handed over")+"; so whether the limit or a neighbour binds")
 	}
 	return v, true
+}
+
+// enoughCPU is a limit in millicores under which the workers would get what they
+// want now with room for busyEnough; unknown where they do not want more than
+// their limit, so that a neighbour takes it.
+func (f *facts) enoughCPU(w *workers, limit float64) model.Value[int64] {
+	want := w.cpu.Or(0) + w.wait.Or(0)
+	if busy, ok := w.busy.Get(); ok {
+		want = max(want, busy*float64(w.count.Or(1)))
+	}
+	if want <= limit {
+		return model.Unknown[int64]("the limit is more than the workers want")
+	}
+	to := int64(math.Ceil(want/busyEnough*10)) * 100
+	if n, ok := f.last.Process.CPUsAllowed.Get(); ok {
+		to = min(to, n*1000)
+	}
+	return model.Known(to)
 }
 
 // moving says whether connections are accepted at all.

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"math"
+	"strconv"
 )
 
 // StallSeconds is how long a runtime's metrics may stand still while its clock
@@ -28,6 +29,10 @@ func BusyWindow(readings []Runtime, atLeast float64) RuntimeWindow {
 		return unknownRuntimeWindow(cmp.Or(last.BusySeconds.Reason(), "the proxy does not report busy time"))
 	}
 	var refreshes []Runtime
+	if readings[0].ClockBooked {
+		// What it shows is as of the refresh before it, and so is its clock.
+		refreshes = append(refreshes, readings[0])
+	}
 	for i := 1; i < len(readings); i++ {
 		if readings[i].Refreshed(&readings[i-1]) {
 			refreshes = append(refreshes, readings[i])
@@ -41,7 +46,7 @@ func BusyWindow(readings []Runtime, atLeast float64) RuntimeWindow {
 	end := refreshes[len(refreshes)-1]
 	stalled := stalledFor(end, last)
 	if len(refreshes) == 1 {
-		w := unknownRuntimeWindow("only one refresh of the metrics observed so far")
+		w := unknownRuntimeWindow("only one refresh of the metrics observed so far" + refreshWords(last))
 		w.Stalled = stalled
 		return stallReason(w)
 	}
@@ -73,7 +78,8 @@ func between(begin, end Runtime) RuntimeWindow {
 	// A worker that parks books its figures on time. One that never does books them
 	// when their turn comes, up to the length of its run queue late: then the time
 	// observed is nearer to the truth than the schedule.
-	if parks, ok := Growth(begin.Parks, end.Parks).Get(); ok && parks > 0 {
+	// A clock that is booked has whole seconds: there the schedule has the fractions.
+	if parks, ok := Growth(begin.Parks, end.Parks).Get(); ok && parks > 0 || end.ClockBooked {
 		seconds = onSchedule(seconds, end.RefreshEvery)
 	}
 	workers, ok := end.Workers.Get()
@@ -135,11 +141,26 @@ func stalledFor(refresh, last Runtime) Value[float64] {
 func sameProcess(readings []Runtime) []Runtime {
 	for i := len(readings) - 1; i > 0; i-- {
 		a, b := readings[i-1], readings[i]
-		if a.Start != b.Start || b.BusySeconds.Or(0) < a.BusySeconds.Or(0) {
+		if anotherProcess(&a, &b) {
 			return readings[i:]
 		}
 	}
 	return readings
+}
+
+// anotherProcess says whether b, read after a, is of another process. A clock of
+// which the start is not known begins anew with it.
+func anotherProcess(a, b *Runtime) bool {
+	return a.Start != b.Start || b.BusySeconds.Or(0) < a.BusySeconds.Or(0) || b.ClockBooked && b.Clock.Or(0) < a.Clock.Or(0)
+}
+
+// refreshWords says how long a refresh takes, where that is longer than one would
+// wait for.
+func refreshWords(r Runtime) string {
+	if every, ok := r.RefreshEvery.Get(); ok && every > 1 {
+		return " (there is one every " + strconv.FormatFloat(every, 'g', 4, 64) + " s)"
+	}
+	return ""
 }
 
 func unknownRuntimeWindow(reason string) RuntimeWindow {

@@ -13,6 +13,8 @@ type Knob struct {
 	Asked   Value[int64] `json:"asked"`
 	InForce Value[int64] `json:"inForce"`
 	SeenBy  string       `json:"seenBy,omitempty"`
+	// Available is the number of CPUs that a ratio is of, for workers.
+	Available Value[int64] `json:"available"`
 	// Chain is where the asked value came from, first cause first.
 	Chain []Origin `json:"chain,omitempty"`
 	// Remedy says where the knob is set.
@@ -46,6 +48,15 @@ type Remedy struct {
 	// Name of the annotation, variable or option, and the form of its value.
 	Name string `json:"name,omitempty"`
 	Form string `json:"form,omitempty"`
+	// Variable is what the named annotation or value carries a list of, where it
+	// does: the variable of the proxy that is set.
+	Variable string `json:"variable,omitempty"`
+	// Unit of the value: "cpus" is a number of whole CPUs, "ratio" a share of the
+	// CPUs available (Knob.Available); empty for a plain number.
+	Unit string `json:"unit,omitempty"`
+	// Restart says that the value asked for is set where it should be already, and
+	// that a restart is all that it takes.
+	Restart bool `json:"restart,omitempty"`
 }
 
 // WorkerRule is how a proxy decides on its number of workers.

@@ -27,6 +27,14 @@ type Runtime struct {
 	// RefreshEvery is the period, in seconds, at which the process books its figures
 	// into its metrics, where that is on a fixed schedule.
 	RefreshEvery Value[float64] `json:"-"`
+	// ClockBooked says that the clock is one of the figures that are booked: it moves
+	// only when they do (Envoy's server.uptime, flushed with the rest every 5 s). Any
+	// two readings then hold exactly the time between their clocks, whenever they
+	// were taken, and a clock that stands still is no stall.
+	ClockBooked bool `json:"-"`
+	// Configured is what the process says of its own configuration, where it was
+	// asked, ordered by port.
+	Configured []ListenerSetting `json:"-"`
 	// Requests and Failures are what the proxy itself counted, all listeners together:
 	// connections that the kernel refused are in neither.
 	Requests Value[int64] `json:"requests"`

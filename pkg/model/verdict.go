@@ -131,8 +131,20 @@ type Action struct {
 	Kind ActionKind `json:"kind"`
 	// Knob is the setting it changes, as Knob.Name has it, where it is one.
 	Knob string `json:"knob,omitempty"`
+	// Container that it concerns, where it is one container's.
+	Container string `json:"container,omitempty"`
 	// From is the value in force, To the value that would be needed.
 	From Value[int64] `json:"from"`
 	To   Value[int64] `json:"to"`
 	Text string       `json:"text"`
+	// Command does it, as a line for a shell; Undo takes it back. Empty where there
+	// is none that would work.
+	Command string `json:"command,omitempty"`
+	Undo    string `json:"undo,omitempty"`
+	// Values are lines for the manifest of whatever owns the workload, where a
+	// command would be reverted; Place says where they go.
+	Values string `json:"values,omitempty"`
+	Place  string `json:"place,omitempty"`
+	// Notes say what the command restarts, needs and leaves alone.
+	Notes []string `json:"notes,omitempty"`
 }

@@ -70,6 +70,32 @@ func with(name string, change func(p *model.Pod)) model.Pod {
 	return p
 }
 
+// saturatedVerdict has everything that a verdict can have.
+func saturatedVerdict() model.Verdict {
+	return model.Verdict{
+		Class: model.ClassSaturated, Severity: model.SeverityCritical, Listener: "0.0.0.0:4143", Port: 4143, Role: model.RoleInbound,
+		Sentence:   "The workers behind 0.0.0.0:4143 are busy all the time: more arrives than they can serve.",
+		Candidates: []model.Class{model.ClassCPUStarved},
+		Window:     model.Known(30.0), Since: model.Known(973.0), Held: model.Known(30.0), Longer: true,
+		Evidence: []model.Evidence{
+			{Name: "refused packets", Text: "+43 on 0.0.0.0:4143", Figure: model.Known(43.0), Unit: "packets", Window: model.Known(30.0), Source: "nstat, ss d"},
+			{Name: "workers", Text: "1 in force, busy 1.00 over 29s, never parked", Figure: model.Known(1.0), Unit: "ratio", Window: model.Known(29.0), Source: "tokio_rt"},
+		},
+		Now: []model.Action{{
+			Kind: model.ActScaleOut, Text: "More replicas share the load.", From: known(3), To: known(4),
+			Command: "kubectl --context prod-eu1 -n shop scale deployment/server --replicas=4",
+			Undo:    "kubectl --context prod-eu1 -n shop scale deployment/server --replicas=3",
+		}},
+		Fix: []model.Action{{
+			Kind: model.ActAddWorkers, Knob: "workers", From: known(1), To: known(2), Text: "More workers, and the CPU for them.",
+			Place: "annotations of the pod template, in what Helm checkout makes server from", Values: "config.linkerd.io/proxy-cpu-limit: '2'",
+			Notes: []string{"restarts 3 pods one after another"},
+		}},
+		Not:     []model.Action{{Kind: model.ActRaiseBacklog, Text: "Not the backlog alone: a deeper queue hides bursts."}},
+		Unknown: []string{"what the clients would send if they were served"},
+	}
+}
+
 // everyKind holds one pod of every kind that the output must tell apart.
 func everyKind() model.Snapshot {
 	const noClock = "hostNetwork: sockets and counters are the node's, nothing is attributed to this pod"
@@ -80,14 +106,18 @@ func everyKind() model.Snapshot {
 			p.Counters.ListenOverflows, p.Counters.ListenDrops = known(5312), known(5320)
 			p.Window.Overflows, p.Window.Drops, p.Window.Accepted = known(43), known(43), known(99)
 			p.Runtime.Window.Busy, p.Runtime.Window.Clamped = model.Known(1.0), true
+			p.Verdicts = []model.Verdict{saturatedVerdict(), {Class: model.ClassConfigDrift, Severity: model.SeverityWarning, Sentence: "Workers differ."}}
 		}),
 		with("b-bursts", func(p *model.Pod) {
+			p.Verdicts = []model.Verdict{{Class: model.ClassBurst, Severity: model.SeverityWarning, Port: 4140, Role: model.RoleOutbound, Listener: "0.0.0.0:4140"}}
 			p.Listeners[1].Sockets[0] = socket(12, 0, 16, 70)
 			p.Listeners[1].Window = model.ListenerWindow{Overflows: known(4), Peak: known(9)}
 			p.Counters.ListenOverflows, p.Counters.ListenDrops = known(642), known(642)
 			p.Window.Overflows, p.Window.Drops = known(4), known(4)
 		}),
-		pod("c-idle"),
+		with("c-idle", func(p *model.Pod) {
+			p.Verdicts = []model.Verdict{{Class: model.ClassHealthy, Severity: model.SeverityInfo, Sentence: "Not the queue."}}
+		}),
 		with("d-reuseport", func(p *model.Pod) {
 			p.Proxy, p.Runtime, p.Knobs = model.Proxy{}, model.Runtime{}, nil
 			p.Sockets = known(4)

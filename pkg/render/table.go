@@ -95,6 +95,12 @@ func columns() []column {
 			state, _ := p.ConditionOf(*l)
 			return stateWord(p, state)
 		}},
+		{name: "Verdict", narrow: true, description: "What is wrong with the queues, judged from the last half minute; ? when too little was seen", cell: func(_ model.Snapshot, p model.Pod, _ *model.Listener) string {
+			return Verdict(p)
+		}},
+		{name: "Verdict", wide: true, description: "What is wrong with this listener's queue, or with the pod", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
+			return verdictOf(p, l)
+		}},
 		{name: "Address", wide: true, description: "Address that the listener is bound to", cell: func(_ model.Snapshot, p model.Pod, l *model.Listener) string {
 			if l == nil {
 				return NoListener(p)

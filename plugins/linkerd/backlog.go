@@ -13,9 +13,11 @@ import (
 // Rust's standard library, in proxies that read no variable too.
 const defaultBacklog = 128
 
+// whereHelm is a value of the control plane's chart, whereKernel what the kernel
+// of the pod's network namespace has.
 const (
-	wherePodTemplate = "pod template annotation"
-	whereHelm        = "Helm value"
+	whereHelm   = "Helm value"
+	whereKernel = "kernel"
 )
 
 // backlogKnob is one listener's accept queue and the variable that sizes it.
@@ -41,7 +43,7 @@ func (c configuration) backlog(b backlogKnob, roles map[uint16]model.Role, live 
 	var why reasons
 	if o, ok := c.refused[annAdditionalEnv]; ok {
 		k.Chain = append(k.Chain, o)
-		why.add("annotation " + annAdditionalEnv + "=" + quote(o.Value) + " is " + o.Note)
+		why.add(refusal(o))
 	}
 	w := c.want(b.variable)
 	k.Chain = append(k.Chain, w.chain...)
@@ -67,11 +69,38 @@ func (c configuration) backlog(b backlogKnob, roles map[uint16]model.Role, live 
 			Note: "it has no variable of its own and takes the inbound backlog",
 		})
 	}
-	if k.Differs() {
-		why.add(c.explainBacklog(k, w, live.Counters.Somaxconn))
+	k.Chain = append(k.Chain, somaxconnLink(k, live.Counters.Somaxconn)...)
+	switch {
+	case k.Differs():
+		words := c.explainBacklog(k, w, live.Counters.Somaxconn)
+		why.add(words)
+		if words != "" && words == w.drift {
+			capped := k.Asked.Or(0) > live.Counters.Somaxconn.Or(math.MaxInt64)
+			if capped {
+				why.add("net.core.somaxconn of the pod is " + strconv.FormatInt(live.Counters.Somaxconn.Or(0), 10) + " and will cap it")
+			}
+			k.Remedy.Restart = w.restart && !capped
+		}
+	case !k.Asked.IsKnown():
+		why.add(w.drift)
 	}
 	k.Why = why.String()
 	return k
+}
+
+// somaxconnLink is the kernel's part: the smaller of what is asked for and
+// net.core.somaxconn is what a listener gets.
+func somaxconnLink(k model.Knob, somaxconn model.Value[int64]) []model.Origin {
+	top, ok := somaxconn.Get()
+	asked, known := k.Asked.Get()
+	if !ok || !known {
+		return nil
+	}
+	note := "does not bind"
+	if asked > top {
+		note = "binds: less than what is asked for"
+	}
+	return []model.Origin{{Where: whereKernel, Name: "net.core.somaxconn", Value: strconv.FormatInt(top, 10), Note: note}}
 }
 
 // limitInForce is the Send-Q of the role's socket with the least room left.
@@ -128,17 +157,18 @@ func (c configuration) explainBacklog(k model.Knob, w wanted, somaxconn model.Va
 // goes through the additional ones. Never through the annotation on a namespace
 // alone: the injector then makes an invalid patch, and no pod starts.
 func (c configuration) backlogRemedy(variable string) model.Remedy {
-	form := `[{"name":"` + variable + `","value":"N"}]`
+	form, set := `[{"name":"`+variable+`","value":"N"}]`, variable
 	if older(c.proxy, proxyBacklogs) {
 		form = "takes proxy " + proxyBacklogs + " or later (Linkerd 2.20, edge-26.4.1); then " + form
+		set = "" // alone it would do nothing
 	}
 	if r, ok := knows(annAdditionalEnv); ok && injectedBefore(c.pod, r) {
-		return model.Remedy{Where: whereHelm, Name: "proxy.additionalEnv", Form: form}
+		return model.Remedy{Where: whereHelm, Name: "proxy.additionalEnv", Form: form, Variable: set}
 	}
 	if others := c.otherEntries(variable); others > 0 {
 		form += ", beside the " + strconv.Itoa(others) + " other entries of the list"
 	}
-	return model.Remedy{Where: wherePodTemplate, Name: annAdditionalEnv, Form: form}
+	return model.Remedy{Where: wherePodTemplate, Name: annAdditionalEnv, Form: form, Variable: set}
 }
 
 // otherEntries counts what else the additional-env annotation sets: whoever
@@ -146,7 +176,7 @@ func (c configuration) backlogRemedy(variable string) model.Remedy {
 func (c configuration) otherEntries(variable string) int {
 	n := 0
 	for _, a := range c.asked {
-		if a.origin.Name == annAdditionalEnv && a.variable != variable {
+		if a.origin.Name == annAdditionalEnv && a.variable != variable && !a.at.gone {
 			n++
 		}
 	}

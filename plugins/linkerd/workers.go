@@ -16,7 +16,7 @@ const whereFormula = "formula"
 // workers is the knob of the main runtime's worker threads. The admin thread is
 // not among them.
 func (c configuration) workers(nodeCPUs model.Value[int64], live model.Pod) model.Knob {
-	k := model.Knob{Name: "workers", InForce: live.Runtime.Workers, Remedy: c.workersRemedy()}
+	k := model.Knob{Name: "workers", InForce: live.Runtime.Workers, Available: nodeCPUs, Remedy: c.workersRemedy()}
 	if k.InForce.IsKnown() {
 		k.SeenBy = "tokio_rt_workers"
 	} else if k.InForce.Reason() == "" {
@@ -32,8 +32,12 @@ func (c configuration) workers(nodeCPUs model.Value[int64], live model.Pod) mode
 	for _, name := range []string{annRequest, annLimit, annRatio, annAdditionalEnv} {
 		if o, ok := c.refused[name]; ok {
 			k.Chain = append(k.Chain, o)
-			why.add("annotation " + name + "=" + quote(o.Value) + " is " + o.Note)
+			why.add(refusal(o))
 		}
+	}
+	if c.ratio != nil {
+		k.Chain = append(k.Chain, *c.ratio)
+		why.add(refusal(*c.ratio))
 	}
 	for _, b := range bounds {
 		k.Chain = append(k.Chain, b.chain...)
@@ -48,10 +52,15 @@ func (c configuration) workers(nodeCPUs model.Value[int64], live model.Pod) mode
 		})
 	}
 	if k.Differs() {
-		c.explainWorkers(&why, k, rule, bounds)
+		k.Remedy.Restart = c.explainWorkers(&why, k, rule, bounds)
 	}
 	k.Why = why.String()
 	return k
+}
+
+// refusal says that an annotation has no effect.
+func refusal(o model.Origin) string {
+	return called(o.Where) + " " + o.Name + "=" + quote(o.Value) + " is " + o.Note
 }
 
 // bound is one variable that had a say in the number of workers, or tried to.
@@ -63,7 +72,7 @@ type bound struct {
 
 // bounds gives the variables in the order in which the proxy reads them, with
 // what became of each noted in its chain. CORES is left out where MIN stands in
-// its place, as it does in every pod injected since Linkerd 2.18.
+// its place and says the same, as in every pod injected since Linkerd 2.18.
 func (c configuration) bounds(rule model.WorkerRule) []bound {
 	var found []bound
 	take := func(variable string, valid func(string) bool, must, unused string) (ok bool) {
@@ -74,7 +83,10 @@ func (c configuration) bounds(rule model.WorkerRule) []bound {
 			b.ignored = variable + "=" + quote(b.value) + " is " + note
 		}
 		if last := len(b.chain) - 1; last >= 0 && note != "" {
-			b.chain[last].Note = note
+			var words reasons
+			words.add(b.chain[last].Note)
+			words.add(note)
+			b.chain[last].Note = words.String()
 		}
 		if len(b.chain) > 0 {
 			found = append(found, b)
@@ -87,6 +99,12 @@ func (c configuration) bounds(rule model.WorkerRule) []bound {
 	const number = "a whole number above 0"
 	if !take(varCoresMin, isWhole, number, "") {
 		take(varCores, isWhole, number, "")
+	} else if lowest, cores := c.want(varCoresMin), c.want(varCores); cores.literal() && !sameNumber(cores.value, lowest.value) && !older(c.proxy, proxyCoreBounds) {
+		take(varCores, isWhole, number, "ignored: "+varCoresMin+" stands in its place")
+		b := &found[len(found)-1]
+		if b.ignored == "" {
+			b.ignored = varCores + "=" + quote(cores.value) + " is ignored: " + varCoresMin + " stands in its place"
+		}
 	}
 	take(varCoresMax, isWhole, number, "")
 	beaten := ""
@@ -112,13 +130,19 @@ func (c configuration) available(node model.Value[int64]) cpus {
 	}
 	// What the limit annotation asks for stands for the limit after a restart.
 	for _, a := range c.asked {
-		if n, ok := whole(a.setting.value); ok && a.origin.Name == annLimit {
+		n, ok := whole(a.setting.value)
+		switch {
+		case a.origin.Name != annLimit:
+		case ok:
 			found.limit, found.limitWords = model.Known(n), a.origin.Value
+			return found
+		case a.at.gone: // and the container's limit goes with it
 			return found
 		}
 	}
-	if q, ok := c.container.Resources.Limits[corev1.ResourceCPU]; ok && !q.IsZero() {
-		found.limit, found.limitWords = model.Known(max(1, ceil(q))), q.String()
+	if found.limit = limitOf(c.container); found.limit.IsKnown() {
+		q := c.container.Resources.Limits[corev1.ResourceCPU]
+		found.limitWords = q.String()
 	}
 	return found
 }
@@ -182,20 +206,23 @@ func ruleWords(rule model.WorkerRule, c cpus) string {
 	return words
 }
 
-// explainWorkers says why the workers in force are not those asked for.
-func (c configuration) explainWorkers(why *reasons, k model.Knob, rule model.WorkerRule, bounds []bound) {
+// explainWorkers says why the workers in force are not those asked for, and
+// whether a restart of the workload settles it.
+func (c configuration) explainWorkers(why *reasons, k model.Knob, rule model.WorkerRule, bounds []bound) (restart bool) {
 	inForce, _ := k.InForce.Get()
 	if v, _ := c.proxy.Get(); older(c.proxy, proxyCoreBounds) {
 		why.add("proxy " + v + " is older than " + proxyCoreBounds + " and knows " + varCores + " only")
-		return
+		return false
 	}
-	drifted := false
+	drifted, settled := false, true
 	for _, b := range bounds {
-		why.add(b.drift)
-		drifted = drifted || b.drift != ""
+		if b.drift != "" {
+			why.add(b.drift)
+			drifted, settled = true, settled && b.restart
+		}
 	}
 	if drifted {
-		return
+		return settled
 	}
 	// Available CPUs are read once, at the start: look for a number of them that
 	// leads to what is in force.
@@ -203,9 +230,10 @@ func (c configuration) explainWorkers(why *reasons, k model.Knob, rule model.Wor
 		if int64(rule.Workers(n+1)) == inForce {
 			why.add("it follows from " + countCPUs(n+1) + " available when the proxy started" +
 				" (a CPU limit that is changed in place counts only after a restart; a cpuset may be narrower than the node)")
-			return
+			return false
 		}
 	}
+	return false
 }
 
 // maxCPUs bounds the search for what was available at the start.
@@ -223,14 +251,14 @@ func countCPUs(n int) string {
 // is not inherited.
 func (c configuration) workersRemedy() model.Remedy {
 	_, asked := c.ask(varRatio)
-	if asked || lookup(c.container, varRatio).set {
+	if asked || c.lookup(varRatio).set {
 		return model.Remedy{
-			Where: wherePodTemplate, Name: annRatio,
+			Where: wherePodTemplate, Name: annRatio, Unit: "ratio",
 			Form: "a share of the node's CPUs, above 0 and below 1; takes a restart",
 		}
 	}
 	return model.Remedy{
-		Where: wherePodTemplate, Name: annLimit,
+		Where: wherePodTemplate, Name: annLimit, Unit: "cpus",
 		Form: `CPUs, rounded up to workers ("2"); limits the CPU too, and takes a restart`,
 	}
 }

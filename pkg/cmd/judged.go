@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/diagnose"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/remedy"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
+)
+
+// judged is a source whose snapshots carry verdicts, and commands for what helps.
+type judged struct {
+	source.Source
+	ledger *diagnose.Ledger
+	remedy remedy.Options
+}
+
+// judge puts the judge behind a source.
+func (s *selection) judge(src source.Source) *judged {
+	j := &judged{Source: src, ledger: diagnose.NewLedger(diagnose.Options{})}
+	if !s.local {
+		j.remedy = remedy.Options{Context: s.context}
+		if c := s.flags.KubeConfig; c != nil {
+			j.remedy.Kubeconfig = *c
+		}
+	}
+	return j
+}
+
+// Next judges the pods of the next snapshot.
+func (j *judged) Next(ctx context.Context) (model.Snapshot, error) {
+	s, err := j.Source.Next(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Pods = slices.Clone(s.Pods)
+	j.ledger.Judge(&s)
+	for i := range s.Pods {
+		remedy.Fill(&s.Pods[i], j.remedy)
+	}
+	return s, nil
+}
