@@ -10,7 +10,9 @@ import (
 // satisfy its interfaces.
 func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 	wants := map[string][]string{
-		"linkerd": {"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer", "SidecarTeller"},
+		"linkerd": {
+			"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer", "SidecarTeller", "EnvReader", "ManifestReader", "KnobTeller",
+		},
 	}
 	for _, a := range All() {
 		has := map[string]bool{}
@@ -19,6 +21,9 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 		_, has["RuntimeReader"] = a.(RuntimeReader)
 		_, has["Configurer"] = a.(Configurer)
 		_, has["SidecarTeller"] = a.(SidecarTeller)
+		_, has["EnvReader"] = a.(EnvReader)
+		_, has["ManifestReader"] = a.(ManifestReader)
+		_, has["KnobTeller"] = a.(KnobTeller)
 		want, ok := wants[a.Name()]
 		if !ok {
 			t.Errorf("adapter %q is not in this test", a.Name())

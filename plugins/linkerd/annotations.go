@@ -12,7 +12,7 @@ import (
 
 // The annotations that the injector turns into variables of the proxy. Those of
 // a namespace are copied to the pod when it is created (the ratio is not), so
-// the pod's own are all that count.
+// the pod's own are what it was made with.
 const (
 	annRequest       = "config.linkerd.io/proxy-cpu-request"
 	annLimit         = "config.linkerd.io/proxy-cpu-limit"
@@ -24,8 +24,9 @@ const (
 type ask struct {
 	variable string
 	setting  setting
-	// origin is the annotation itself.
+	// origin is the annotation itself, at is all that is known of where it stands.
 	origin model.Origin
+	at     placed
 }
 
 // conversion is how the injector makes a variable from an annotation.
@@ -46,40 +47,43 @@ func conversions(legacy bool) []conversion {
 	return []conversion{{annRequest, varCoresMin, wholeCPUs}, limit, share}
 }
 
-// asks lists what the pod's annotations ask for, in ascending precedence: the
-// injector puts additional variables behind all others. refused holds the
-// annotations that the injector does not take, by their names.
-func asks(pod *corev1.Pod, legacy bool) (asked []ask, refused map[string]model.Origin) {
+// asks lists what annotations ask for, in ascending precedence: the injector
+// puts additional variables behind all others. refused holds the annotations
+// that the injector does not take, by their names.
+func asks(get func(name string) placed, legacy bool) (asked []ask, refused map[string]model.Origin) {
 	refused = make(map[string]model.Origin)
 	for _, rule := range conversions(legacy) {
-		text, found := pod.Annotations[rule.annotation]
-		if !found {
+		at := get(rule.annotation)
+		if !at.set {
 			continue
 		}
-		value, note, ok := rule.convert(text)
-		origin := model.Origin{Where: "pod annotation", Name: rule.annotation, Value: clip(text), Note: note}
+		value, note, ok := rule.convert(at.value)
+		origin := at.origin(at.value, note)
 		if !ok {
 			refused[rule.annotation] = origin
 			continue
 		}
-		asked = append(asked, ask{rule.variable, setting{set: true, value: value}, origin})
+		asked = append(asked, ask{rule.variable, setting{set: true, value: value}, origin, at})
 	}
 
-	if text, found := pod.Annotations[annAdditionalEnv]; found {
-		entries, err := additionalEnv(text)
+	if at := get(annAdditionalEnv); at.set {
+		entries, err := additionalEnv(at.value)
 		if err != nil {
-			refused[annAdditionalEnv] = model.Origin{
-				Where: "pod annotation", Name: annAdditionalEnv, Value: clip(text),
-				Note: "ignored: not a JSON list of name and value",
-			}
+			refused[annAdditionalEnv] = at.origin(at.value, "ignored: not a JSON list of name and value")
 		}
 		for _, e := range entries {
-			asked = append(asked, ask{e.Name, fromEntry(e), model.Origin{
-				Where: "pod annotation", Name: annAdditionalEnv, Value: clip(e.Name + "=" + e.Value),
-			}})
+			asked = append(asked, ask{e.Name, fromEntry(e), at.origin(e.Name+"="+e.Value, ""), at})
 		}
 	}
 	return asked, refused
+}
+
+// origin is the link of a chain that the annotation is.
+func (at placed) origin(value, note string) model.Origin {
+	var words reasons
+	words.add(note)
+	words.add(at.note)
+	return model.Origin{Where: at.where, Name: at.name, Value: clip(value), Note: words.String()}
 }
 
 // wholeCPUs rounds a CPU quantity up to whole CPUs, as the injector does:

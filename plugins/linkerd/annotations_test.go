@@ -33,7 +33,7 @@ func TestAsks(t *testing.T) {
 		{additional, ``, "ignored: not a JSON list of name and value"},
 		{additional, `[{"name":1}]`, "ignored: not a JSON list of name and value"},
 	} {
-		asked, refused := asks(podWith(pairs{tt.annotation, tt.text}, nil), false)
+		asked, refused := asks(places{pod: podWith(pairs{tt.annotation, tt.text}, nil)}.ofPod, false)
 		got := refused[tt.annotation].Note
 		for _, a := range asked {
 			got += a.variable + "=" + a.setting.value
@@ -47,7 +47,7 @@ func TestAsks(t *testing.T) {
 // A long value is repeated in part.
 func TestLongValuesAreShortened(t *testing.T) {
 	long := strings.Repeat("ä", 100_000)
-	asked, refused := asks(podWith(pairs{limit, long, additional, `[{"name":"A","value":"` + long + `"}]`}, nil), false)
+	asked, refused := asks(places{pod: podWith(pairs{limit, long, additional, `[{"name":"A","value":"` + long + `"}]`}, nil)}.ofPod, false)
 	for what, text := range map[string]string{"refused": refused[limit].Value, "asked": asked[0].origin.Value} {
 		if n := len([]rune(text)); n != shown+1 || !strings.HasSuffix(text, "…") {
 			t.Errorf("%s value is repeated with %d characters", what, n)

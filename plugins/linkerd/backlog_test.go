@@ -77,7 +77,8 @@ func TestBacklogsAsked(t *testing.T) {
 			"the last of equal names counts", nil,
 			pairs{inbound, "1024", inbound, "512"},
 			512, 128, 512,
-			"env of container linkerd-proxy LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG=512",
+			"env of container linkerd-proxy LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG=1024 (not used: the name stands again further down)\n" +
+				"env of container linkerd-proxy LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG=512",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,10 +95,11 @@ func TestBacklogsAsked(t *testing.T) {
 					t.Errorf("%s: why %q, though nothing differs", role, k.Why)
 				}
 			}
-			if got := strings.Join(chainLines(backlogOf(t, p, live, "inbound")), "\n"); got != tt.inChain {
-				t.Errorf("chain of inbound:\n%s\nwant:\n%s", got, tt.inChain)
+			const kernel = "\nkernel net.core.somaxconn=4096 (does not bind)"
+			if got, want := strings.Join(chainLines(backlogOf(t, p, live, "inbound")), "\n"), tt.inChain+kernel; got != want {
+				t.Errorf("chain of inbound:\n%s\nwant:\n%s", got, want)
 			}
-			want := tt.inChain + "\nrule admin listener=" + inbound + " (it has no variable of its own and takes the inbound backlog)"
+			want := tt.inChain + "\nrule admin listener=" + inbound + " (it has no variable of its own and takes the inbound backlog)" + kernel
 			if got := strings.Join(chainLines(backlogOf(t, p, live, "admin")), "\n"); got != want {
 				t.Errorf("chain of admin:\n%s\nwant:\n%s", got, want)
 			}

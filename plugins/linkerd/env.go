@@ -30,10 +30,33 @@ type setting struct {
 	value string
 	// hidden says why the value cannot be told from the spec; empty when it can.
 	hidden string
+	// told is how the value became known that the spec does not show.
+	told string
 }
 
 // literal reports whether the variable is set to a value that the spec shows.
 func (s setting) literal() bool { return s.set && s.hidden == "" }
+
+// lookup finds a variable of the container as the process has it: from its spec,
+// and where that does not tell from the process itself.
+func (c configuration) lookup(name string) setting {
+	s := lookup(c.container, name)
+	if s.hidden == "" {
+		return s
+	}
+	value, asked := c.env[name]
+	text, known := value.Get()
+	switch {
+	case !asked:
+		return s
+	case known:
+		return setting{set: true, value: text, told: s.hidden + "; the running process has this value"}
+	case value.Reason() == "": // it is not set
+		return setting{}
+	}
+	s.hidden += " (" + value.Reason() + ")"
+	return s
+}
 
 // lookup finds a variable of the container. The injector appends additional
 // variables behind its own, and the kubelet lets the last of equal names win.

@@ -9,10 +9,11 @@ import (
 )
 
 // Knobs works out the workers and the backlogs of the inbound, outbound and
-// admin listeners: what the pod's annotations and environment lead to, beside
-// what live shows. Where an annotation asks for something that the environment
-// does not hold, the annotation is what somebody wanted, so it is what counts
-// as asked.
+// admin listeners: what annotations and environment lead to, beside what live
+// shows. Where an annotation asks for something that the environment does not
+// hold, the annotation is what somebody wanted, so it is what counts as asked:
+// that of the pod template before that of the namespace, and the pod's own where
+// these are not known.
 //
 // nodeCPUs are the CPUs of the pod's node; where they are unknown, only a ratio
 // makes the asked-for workers unknown too.
@@ -21,7 +22,7 @@ func (a Adapter) Knobs(pod *corev1.Pod, nodeCPUs model.Value[int64], live model.
 	if container == nil {
 		return nil
 	}
-	c := configure(pod, container, live.Proxy.Version)
+	c := configure(pod, container, live)
 	knobs := []model.Knob{c.workers(nodeCPUs, live)}
 	roles := a.Roles(pod)
 	for _, b := range backlogs() {

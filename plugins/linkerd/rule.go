@@ -11,14 +11,26 @@ import (
 )
 
 // WorkerRule is how the pod's proxy decides on its number of workers, from the
-// environment of its container alone: what it does at its next start. Bounds
-// that the spec does not show (valueFrom) are unknown with a reason.
-func (Adapter) WorkerRule(pod *corev1.Pod) model.WorkerRule {
+// spec of its container alone: what it does when it starts. Bounds that the spec
+// does not show (valueFrom) are unknown with a reason. limit is the container's
+// CPU limit rounded up to whole CPUs, as the proxy does. It is false for a pod
+// without a proxy.
+func (Adapter) WorkerRule(pod *corev1.Pod) (rule model.WorkerRule, limit model.Value[int64], ok bool) {
 	c := proxyContainer(pod)
 	if c == nil {
-		return model.WorkerRule{}
+		return model.WorkerRule{}, limit, false
 	}
-	return workerRule(func(name string) setting { return lookup(c, name) })
+	rule = workerRule(func(name string) setting { return lookup(c, name) })
+	return rule, limitOf(c), true
+}
+
+// limitOf is a container's CPU limit in whole CPUs, rounded up.
+func limitOf(c *corev1.Container) model.Value[int64] {
+	q, ok := c.Resources.Limits[corev1.ResourceCPU]
+	if !ok || q.IsZero() {
+		return model.Unknown[int64]("container " + c.Name + " has no CPU limit")
+	}
+	return model.Known(max(1, ceil(q)))
 }
 
 // workerRule reads the four variables: MIN, else CORES, is the minimum. A value

@@ -3,6 +3,10 @@ package linkerd
 import (
 	"math"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
 const (
@@ -70,7 +74,7 @@ func TestWorkerRule(t *testing.T) {
 		// The last of equal names counts.
 		{pairs{most, "2", most, "3"}, 8, 3},
 	} {
-		if got := New().WorkerRule(podWith(nil, tt.env)).Workers(tt.available); got != tt.want {
+		if got := ruleOf(podWith(nil, tt.env)).Workers(tt.available); got != tt.want {
 			t.Errorf("%v with %d CPUs: %d workers, want %d", tt.env, tt.available, got, tt.want)
 		}
 	}
@@ -78,7 +82,7 @@ func TestWorkerRule(t *testing.T) {
 
 // Bounds that the spec does not show are unknown, with the variable's name.
 func TestWorkerRuleHidden(t *testing.T) {
-	rule := New().WorkerRule(hide(podWith(nil, pairs{cores, "1"}), most))
+	rule := ruleOf(hide(podWith(nil, pairs{cores, "1"}), most))
 	if rule.Max.IsKnown() || rule.Max.Reason() == "" {
 		t.Errorf("max: %+v", rule.Max)
 	}
@@ -86,11 +90,31 @@ func TestWorkerRuleHidden(t *testing.T) {
 		t.Errorf("min: %+v", rule.Min)
 	}
 	// A hidden MIN is not an absent one: CORES must not stand in for it.
-	if rule := New().WorkerRule(hide(podWith(nil, pairs{cores, "1"}), least)); rule.Min.IsKnown() {
+	if rule := ruleOf(hide(podWith(nil, pairs{cores, "1"}), least)); rule.Min.IsKnown() {
 		t.Errorf("min: %+v", rule.Min)
 	}
-	if rule := New().WorkerRule(nil); rule.Workers(8) != 1 {
-		t.Errorf("without a pod: %d workers", rule.Workers(8))
+	if rule, _, ok := New().WorkerRule(nil); ok || rule.Workers(8) != 1 {
+		t.Errorf("without a pod: %d workers, %v", rule.Workers(8), ok)
+	}
+	if _, _, ok := New().WorkerRule(&corev1.Pod{}); ok {
+		t.Error("a pod without a proxy has a rule")
+	}
+}
+
+func ruleOf(p *corev1.Pod) model.WorkerRule {
+	rule, _, _ := New().WorkerRule(p)
+	return rule
+}
+
+// The limit is rounded up, as the proxy does when it looks at its quota.
+func TestWorkerRuleLimit(t *testing.T) {
+	for cpu, want := range map[string]int64{"500m": 1, "1": 1, "1500m": 2, "4": 4} {
+		if _, got, ok := New().WorkerRule(limited(pod(nil, nil), cpu)); !ok || got != model.Known(want) {
+			t.Errorf("%s: %+v, want %d", cpu, got, want)
+		}
+	}
+	if _, got, _ := New().WorkerRule(pod(nil, nil)); got.IsKnown() || got.Reason() != "container linkerd-proxy has no CPU limit" {
+		t.Errorf("without a limit: %+v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package linkerd
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // the _total of the sample.
 type samples interface {
 	Value(sample string, labels ...string) (float64, bool)
+	Sum(sample string, labels ...string) (float64, bool)
 	Label(sample, label string) (string, bool)
 }
 
@@ -33,6 +35,7 @@ func readRuntime(page samples) (model.Runtime, model.Value[string]) {
 	version := proxyVersion(page)
 	tokio := reader{page, tokioMissing(version)}
 	process := reader{page, processMissing(page)}
+	requests, failures := responses(page)
 	return model.Runtime{
 		Workers:     tokio.whole("tokio_rt_workers"),
 		BusySeconds: tokio.float("tokio_rt_busy_seconds_total"),
@@ -48,8 +51,45 @@ func readRuntime(page samples) (model.Runtime, model.Value[string]) {
 		Clock:       clock(process),
 		// kubert-prometheus-tokio books the figures on an interval of a second.
 		RefreshEvery: model.Known(1.0),
+		Requests:     requests,
+		Failures:     failures,
 	}, version
 }
+
+// responses are the inbound HTTP responses that the proxy counted, and those of
+// them that it classified as failures. Requests for its own admin port are no
+// traffic: whoever asks for metrics adds to them.
+func responses(page samples) (requests, failures model.Value[int64]) {
+	count := func(labels ...string) (int64, bool) {
+		sum := func(more ...string) (float64, bool) {
+			return page.Sum("response_total", slices.Concat(labels, []string{"direction", "inbound"}, more)...)
+		}
+		n, ok := sum()
+		own, _ := sum("target_port", adminPort)
+		n -= own
+		// Where the port was moved: a request that came for somebody has a real address.
+		for _, any := range []string{"0.0.0.0", "::"} {
+			own, _ := sum("target_ip", any)
+			counted, _ := sum("target_ip", any, "target_port", adminPort)
+			n -= own - counted
+		}
+		if !ok || math.IsNaN(n) || n < 0 || n >= math.MaxInt64 || n != math.Trunc(n) {
+			return 0, false
+		}
+		return int64(n), true
+	}
+	n, ok := count()
+	if !ok || n == 0 {
+		// A proxy that passes on nothing but opaque TCP counts none either.
+		const none = "the proxy has counted no inbound HTTP response"
+		return model.Unknown[int64](none), model.Unknown[int64](none)
+	}
+	failed, _ := count("classification", "failure")
+	return model.Known(n), model.Known(failed)
+}
+
+// adminPort is the proxy's admin port unless somebody moves it.
+const adminPort = "4191"
 
 // clock is the process's own time at the scrape. process_clock_time_seconds has
 // whole seconds only, too coarse for a window of a few; start and uptime have

@@ -72,7 +72,7 @@ type bound struct {
 
 // bounds gives the variables in the order in which the proxy reads them, with
 // what became of each noted in its chain. CORES is left out where MIN stands in
-// its place and says the same, as in every pod injected since Linkerd 2.18.
+// its place, as in every pod injected since Linkerd 2.18, unless it asks for more.
 func (c configuration) bounds(rule model.WorkerRule) []bound {
 	var found []bound
 	take := func(variable string, valid func(string) bool, must, unused string) (ok bool) {
@@ -99,12 +99,10 @@ func (c configuration) bounds(rule model.WorkerRule) []bound {
 	const number = "a whole number above 0"
 	if !take(varCoresMin, isWhole, number, "") {
 		take(varCores, isWhole, number, "")
-	} else if lowest, cores := c.want(varCoresMin), c.want(varCores); cores.literal() && !sameNumber(cores.value, lowest.value) && !older(c.proxy, proxyCoreBounds) {
-		take(varCores, isWhole, number, "ignored: "+varCoresMin+" stands in its place")
-		b := &found[len(found)-1]
-		if b.ignored == "" {
-			b.ignored = varCores + "=" + quote(cores.value) + " is ignored: " + varCoresMin + " stands in its place"
-		}
+	} else if cores := c.want(varCores); c.asksMore(cores) {
+		const note = "ignored: " + varCoresMin + " stands in its place"
+		take(varCores, isWhole, number, note)
+		found[len(found)-1].ignored = varCores + "=" + quote(cores.value) + " is " + note
 	}
 	take(varCoresMax, isWhole, number, "")
 	beaten := ""
@@ -113,6 +111,14 @@ func (c configuration) bounds(rule model.WorkerRule) []bound {
 	}
 	take(varRatio, isRatio, "above 0 and at most 1", beaten)
 	return found
+}
+
+// asksMore says whether CORES asks for more than the minimum that stands in its
+// place.
+func (c configuration) asksMore(cores wanted) bool {
+	n, ok := whole(cores.value)
+	least, _ := whole(c.lookup(varCoresMin).value)
+	return ok && cores.literal() && least > 0 && n > least && !older(c.proxy, proxyCoreBounds)
 }
 
 // cpus is what the proxy has available at its start: its own CPU limit rounded

@@ -72,6 +72,7 @@ func TestWorkersAsked(t *testing.T) {
 			"request and limit", limited(pod(pairs{request, "1500m", limit, "4"}, pairs{least, "2", most, "4"}), "4"), 8, 4,
 			[]string{
 				"pod annotation config.linkerd.io/proxy-cpu-request=1500m (rounded up to 2)",
+				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MIN=1 (not used: the name stands again further down)",
 				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MIN=2",
 				"pod annotation config.linkerd.io/proxy-cpu-limit=4",
 				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MAX=4",
@@ -125,7 +126,9 @@ func TestWorkersAsked(t *testing.T) {
 			limited(pod(pairs{limit, "2", additional, `[{"name":"LINKERD2_PROXY_CORES_MAX","value":"3"}]`}, pairs{most, "2", most, "3"}), "3"), 8, 2,
 			[]string{
 				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MIN=1",
+				"pod annotation config.linkerd.io/proxy-cpu-limit=2 (not used: config.linkerd.io/proxy-additional-env sets LINKERD2_PROXY_CORES_MAX behind it)",
 				"pod annotation config.linkerd.io/proxy-additional-env=LINKERD2_PROXY_CORES_MAX=3",
+				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MAX=2 (not used: the name stands again further down)",
 				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MAX=3",
 				"formula available CPUs=2 (the node has 8; CPU limit 2)",
 				"formula workers=2 (maximum 3, at least 1, at most 2)",
@@ -134,6 +137,7 @@ func TestWorkersAsked(t *testing.T) {
 		{
 			"Helm's proxy.cores", pod(nil, pairs{cores, "2", least, "2"}), 8, 2,
 			[]string{
+				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MIN=1 (not used: the name stands again further down)",
 				"env of container linkerd-proxy LINKERD2_PROXY_CORES_MIN=2",
 				"formula available CPUs=8 (the node has 8)",
 				"formula workers=2 (1, at least 2, at most 8)",
