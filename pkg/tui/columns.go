@@ -100,8 +100,8 @@ func columns() []column {
 			}
 			return c, a.styles.plain
 		}},
-		{title: "STATE", width: 11, sort: "worst", text: func(a *app, r row, _ int) (string, lipgloss.Style) {
-			return a.stateWord(r)
+		{title: "VERDICT", width: 19, narrow: 11, sort: "worst", text: func(a *app, r row, width int) (string, lipgloss.Style) {
+			return a.stateWord(r, width)
 		}},
 	}
 }

@@ -19,6 +19,7 @@ func (a *app) detailLines() []string {
 	}
 	d := &detail{app: a, pod: r.pod, row: r}
 	d.headline()
+	d.verdicts()
 	d.listeners()
 	d.waiting()
 	d.counters()
@@ -66,10 +67,10 @@ func (d *detail) plain(label, text string) { d.field(label, text, d.styles.plain
 
 func (d *detail) headline() {
 	p := d.pod
-	word, style := d.stateWord(d.row)
+	word, style := d.stateWord(d.row, maxName)
 	name := d.styles.bold.Render(render.PodName(p))
 	d.add("", name+"  "+style.Render(word))
-	if why := d.whyWord(d.row); why != "" {
+	if why := d.whyWord(d.row); why != "" && len(p.Verdicts) == 0 {
 		for _, l := range wrap(why, d.width-2) {
 			d.add("  " + l)
 		}

@@ -33,7 +33,7 @@ func pod(name string, n int) model.Pod {
 	return model.Pod{
 		Meta: model.Meta{Name: name, Namespace: "shop", UID: "uid-" + name, Created: noon.Add(-time.Hour)},
 		Node: "node-a", Workload: model.Workload{Kind: "Deployment", Name: strings.Split(name, "-")[0]}, Phase: "Running", Ready: true,
-		Proxy:      model.Proxy{Adapter: "linkerd", Container: "linkerd-proxy", Version: model.Known("2.366.0")},
+		Proxy:      model.Proxy{Adapter: "linkerd", Container: "linkerd-proxy", Sidecar: true, Version: model.Known("2.366.0")},
 		Collection: model.Collection{Via: model.ViaProbe, Stage: model.StageOK, Probe: "backlog-probe-1"},
 		Sample: model.Sample{
 			Seq: uint64(n), Uptime: model.Known(1000 + float64(n)), Sandbox: "s1",
@@ -51,7 +51,8 @@ func pod(name string, n int) model.Pod {
 			SyncookiesSent: known(0), SyncookiesRecv: known(0), PassiveOpens: known(int64(116 * n)), Somaxconn: known(4096),
 		},
 		Runtime: model.Runtime{
-			Workers: known(1), BusySeconds: model.Known(312.0), CPUSeconds: model.Known(300.25), Parks: known(88), Polls: known(1200),
+			Workers: known(1), BusySeconds: model.Known(312 + 0.31*float64(n)), CPUSeconds: model.Known(300.25 + 0.29*float64(n)),
+			Parks: known(int64(88 + 6*n)), Polls: known(int64(1200 + 90*n)),
 			Steals: known(0), Spills: known(0), LocalQueue: known(2), OpenFDs: known(61), MaxFDs: known(1048576),
 			Start: model.Known(1.7e9), Clock: model.Known(1.7e9 + float64(n)), Ready: model.Known(true),
 			Window: model.RuntimeWindow{
@@ -94,8 +95,9 @@ func everyKind(n int) model.Snapshot {
 	add("idle-6fbc7d8f95-q9w2x", func(*model.Pod) {})
 	add("server-6bf978ccb4-m2m2q", func(p *model.Pod) {
 		p.Listeners[0].Sockets[0] = socket(11, 129, 128, 0)
-		p.Runtime.Window.Busy = model.Known(0.97)
 		t := int(p.Sample.Seq)
+		p.Runtime.Window.Busy, p.Runtime.Window.CPU, p.Runtime.Window.Parks = model.Known(0.97), model.Known(0.95), known(0)
+		p.Runtime.BusySeconds, p.Runtime.CPUSeconds, p.Runtime.Parks = model.Known(312+0.97*float64(t)), model.Known(300+0.95*float64(t)), known(88)
 		overflowing(p, t, 0, 14)
 	})
 	add("checkout-79c4d5f6b8-hq2lw", func(p *model.Pod) {

@@ -31,13 +31,17 @@ func (a *app) ageWord(p model.Pod) string {
 	return render.Age(a.viewNow(), p.Sample.Arrived)
 }
 
-// stateWord is the pod's state; old figures say how old they are instead.
-func (a *app) stateWord(r row) (string, lipgloss.Style) {
+// stateWord is the pod's verdict, or its state where there is none yet; old
+// figures say how old they are instead.
+func (a *app) stateWord(r row, width int) (string, lipgloss.Style) {
 	if age := a.ageWord(r.pod); age != "" {
 		if r.pod.Collection.Stage == model.StageEnded {
 			return "ended " + age, a.styles.warn
 		}
 		return "stale " + age, a.styles.warn
+	}
+	if v, ok := judged(r.pod); ok {
+		return classWord(v.Class, width), a.styles.severity(v)
 	}
 	return string(r.state), a.styles.state(r.state)
 }
@@ -47,6 +51,9 @@ func (a *app) whyWord(r row) string {
 	why := render.Clean(r.why)
 	if r.state == model.StateGone || r.state == model.StatePending || a.stageText(r) != "" {
 		return "" // the row says it already
+	}
+	if v, ok := judged(r.pod); ok && v.Class != model.ClassHealthy {
+		why = render.Clean(v.Sentence)
 	}
 	if a.ageWord(r.pod) != "" {
 		why = strings.TrimSuffix("was "+string(r.state)+": "+why, ": ")
@@ -162,7 +169,7 @@ func (a *app) rowLine(r row, cols []placed, name, end int) string {
 			continue
 		}
 		text, style := c.text(a, r, c.width)
-		if old && c.title != "STATE" {
+		if old && c.title != "VERDICT" {
 			style = a.styles.dim
 		}
 		b.WriteString(paint(" "+cell(text, c.width, c.right), style))
@@ -178,7 +185,7 @@ func (a *app) rowLine(r row, cols []placed, name, end int) string {
 // spanned says whether a stage's words take the column's room: the queue's
 // figures, and the workers' too when there are none.
 func spanned(c placed, r row) bool {
-	if c.title == "NODE" || c.title == "STATE" {
+	if c.title == "NODE" || c.title == "VERDICT" {
 		return false
 	}
 	return c.queue || !r.pod.Runtime.Workers.IsKnown()

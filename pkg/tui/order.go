@@ -33,13 +33,16 @@ func newRow(p model.Pod, points []point) row {
 	return r
 }
 
+// moreThanStates lets a verdict's severity decide before any state does.
+const moreThanStates = 100
+
 // rank orders rows by how bad they are. Figures that no longer arrive prove
 // nothing: a pod that was well then ranks as unknown now.
 func (r row) rank() int {
-	rank := r.state.Rank()
+	rank := r.state.Rank() + verdictRank(r.pod)*moreThanStates
 	switch r.pod.Collection.Stage {
 	case model.StageStale, model.StageEnded:
-		return min(rank, model.StateUnknown.Rank())
+		return min(rank, model.StateUnknown.Rank()+model.SeverityInfo.Rank()*moreThanStates)
 	}
 	return rank
 }
@@ -49,6 +52,9 @@ func label(p model.Pod) model.State {
 	switch p.Collection.Stage {
 	case model.StageStale, model.StageEnded:
 		return model.State(p.Collection.Stage)
+	}
+	if v, ok := judged(p); ok && v.Class != model.ClassHealthy {
+		return model.State(v.Class)
 	}
 	state, _ := p.Condition()
 	return state
@@ -148,7 +154,7 @@ func (r row) matches(filter string) bool {
 	p := r.pod
 	for _, s := range []string{
 		p.Meta.Namespace + "/" + p.Meta.Name, p.Node, p.Workload.Kind + "/" + p.Workload.Name,
-		string(r.state), string(p.Collection.Stage),
+		string(r.state), string(p.Collection.Stage), render.Verdict(p),
 	} {
 		b.WriteString(strings.ToLower(s))
 		b.WriteByte('\n')

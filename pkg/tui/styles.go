@@ -44,8 +44,14 @@ func (s styles) state(state model.State) lipgloss.Style {
 		return s.info
 	case model.StateOK:
 		return s.good
-	default:
+	case model.State(model.ClassAcceptStalled), model.State(model.ClassFDExhausted), model.State(model.ClassCPUStarved), model.State(model.ClassSaturated):
+		return s.bad
+	case model.StateGone:
 		return s.dim
+	case model.State(model.ClassStarting), model.State(model.ClassHistory), model.State(model.ClassNotAttributable):
+		return s.info
+	default:
+		return s.warn // the other verdicts
 	}
 }
 

@@ -126,16 +126,28 @@ func count(s model.Snapshot) []counted {
 		n[label(p)]++
 	}
 	var found []counted
-	for _, state := range []model.State{
-		model.StateOverflowing, model.StateFull, model.StateStalled, model.StateSaturated, model.StateDrift,
-		model.StateUnknown, model.State(model.StageStale), model.State(model.StageEnded),
-		model.StatePending, model.StateOK, model.StateGone,
-	} {
+	for _, state := range statesInOrder() {
 		if n[state] > 0 {
 			found = append(found, counted{state, n[state]})
 		}
 	}
 	return found
+}
+
+// statesInOrder are all words that pods are counted under, worst first.
+func statesInOrder() []model.State {
+	var all []model.State
+	for _, c := range []model.Class{
+		model.ClassAcceptStalled, model.ClassFDExhausted, model.ClassCPUStarved, model.ClassSaturated, model.ClassAcceptSlow,
+		model.ClassImbalance, model.ClassAppBacklog, model.ClassSomaxconnCap, model.ClassFixedBacklog, model.ClassBurst,
+		model.ClassUndecided, model.ClassSynQueue, model.ClassConfigDrift,
+	} {
+		all = append(all, model.State(c))
+	}
+	all = append(all, model.StateOverflowing, model.StateFull, model.StateStalled, model.StateSaturated, model.StateDrift,
+		model.State(model.ClassNotAttributable), model.StateUnknown, model.State(model.StageStale), model.State(model.StageEnded),
+		model.StatePending, model.State(model.ClassStarting), model.State(model.ClassHistory), model.StateOK, model.StateGone)
+	return all
 }
 
 // total adds up the overflow rates of the pods whose figures are current.

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+)
+
+// judged is the verdict that stands for a pod in the list; false where too
+// little was seen, or nothing can be judged, so that its state is the word.
+func judged(p model.Pod) (model.Verdict, bool) {
+	switch p.Collection.Stage {
+	case model.StageOK, model.StageStale, model.StageEnded:
+	default:
+		return model.Verdict{}, false
+	}
+	if len(p.Verdicts) == 0 || p.Verdicts[0].Class == model.ClassTooEarly {
+		return model.Verdict{}, false
+	}
+	return p.Verdicts[0], true
+}
+
+// severity colours a verdict.
+func (s styles) severity(v model.Verdict) lipgloss.Style {
+	switch {
+	case v.Class == model.ClassHealthy:
+		return s.good
+	case v.Over:
+		return s.dim
+	case v.Severity == model.SeverityCritical:
+		return s.bad
+	case v.Severity == model.SeverityWarning:
+		return s.warn
+	}
+	return s.info
+}
+
+// verdictRank orders pods before their states do: critical, warning, everything
+// else.
+func verdictRank(p model.Pod) int {
+	v, ok := judged(p)
+	if !ok || v.Over {
+		return model.SeverityInfo.Rank()
+	}
+	return v.Severity.Rank()
+}
+
+// classWord is a class as long as the column allows.
+func classWord(c model.Class, width int) string {
+	if word := render.Clean(string(c)); len(word) <= width {
+		return word
+	}
+	return render.ShortClass(c)
+}
+
+// verdicts are what is wrong with the pod, on what evidence, what helps and what
+// does not.
+func (d *detail) verdicts() {
+	for _, v := range d.pod.Verdicts {
+		d.verdict(v)
+	}
+}
+
+func (d *detail) verdict(v model.Verdict) {
+	title := string(v.Class)
+	about := string(v.Severity)
+	if v.Port != 0 {
+		about += "  " + render.Listener(model.Listener{Role: v.Role, Port: v.Port})
+	}
+	if v.Held.IsKnown() && v.Class != model.ClassTooEarly {
+		about += "  held " + orElse(v.Longer, ">", "") + render.Seconds(v.Held)
+	}
+	d.section("Verdict: "+render.Clean(title), about)
+	d.field("", v.Sentence, d.styles.severity(v))
+	for _, e := range v.Evidence {
+		d.plain(render.Clean(e.Name), e.Text+"  ("+e.Source+")")
+	}
+	for _, part := range []struct {
+		name    string
+		actions []model.Action
+	}{{"NOW", v.Now}, {"FIX", v.Fix}, {"NOT", v.Not}} {
+		for i, a := range part.actions {
+			d.plain(orElse(i == 0, part.name, ""), a.Text)
+			for _, line := range []string{a.Command, a.Values} {
+				if line != "" {
+					d.field("", line, d.styles.bold)
+				}
+			}
+			for _, n := range a.Notes {
+				d.field("", "("+n+")", d.styles.dim)
+			}
+		}
+	}
+	for i, u := range v.Unknown {
+		d.field(orElse(i == 0, "unknown", ""), u, d.styles.dim)
+	}
+}
