@@ -356,6 +356,26 @@ func TestSiblingsAreEvidence(t *testing.T) {
 	}
 }
 
+// What the proxy counted stands beside what the kernel refused, and how uneven
+// the arrivals are beside both.
+func TestTheSentenceThatEndsTheArgument(t *testing.T) {
+	m := server(16).proxy(func(i int, r *model.Runtime) {
+		busy(0.1, 0.1)(i, r)
+		r.Requests, r.Failures = model.Known(int64(1000+100*i)), model.Known[int64](3)
+	})
+	v := diagnose.Judge(m.bursts(20).history(), diagnose.Options{})[0]
+	text := map[string]string{}
+	for _, e := range v.Evidence {
+		text[e.Name] = e.Text
+	}
+	if got := text["proxy's view"]; !strings.HasPrefix(got, "1,900 requests, 100.00 % success; the ") {
+		t.Errorf("%s: the proxy's view is %q", v.Class, got)
+	}
+	if got := text["arrivals"]; !strings.HasPrefix(got, "peak ") || !strings.Contains(got, " to 1") {
+		t.Errorf("arrivals are %q", got)
+	}
+}
+
 // Since when a verdict holds outlives the window.
 func TestKeep(t *testing.T) {
 	m := server(64).with(threads(1, 0, "R")).full(30, 60)

@@ -82,6 +82,9 @@ func (f *facts) queueEvidence(l *listener) []model.Evidence {
 		}
 		out = append(out, f.evidence("refused packets", text, float64(n), "packets", "nstat, ss d"))
 	}
+	if e, ok := f.proxyView(l); ok {
+		out = append(out, e)
+	}
 	if d, ok := l.depth.Get(); ok {
 		text := num(d)
 		if lim, ok := l.limit.Get(); ok {
@@ -102,6 +105,14 @@ func (f *facts) queueEvidence(l *listener) []model.Evidence {
 			text += fmt.Sprintf("; the last in the queue waits about %s", secs(float64(d)/a))
 		}
 		out = append(out, f.evidence("accepted", text, a, "connections/s", "nstat, ss"))
+	}
+	if l.pressed() {
+		if e, ok := f.arrivals(); ok {
+			out = append(out, e)
+		}
+	}
+	if e, ok := f.slots(); ok {
+		out = append(out, e)
 	}
 	if s, ok := f.last.Counters.Somaxconn.Get(); ok {
 		if lim, ok := l.limit.Get(); ok {
