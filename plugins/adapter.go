@@ -44,7 +44,17 @@ type PageReader interface {
 	Pages(pod *corev1.Pod) []string
 	// ReadPages gets the bodies in the same order, nil for one that was not answered
 	// with 200. An error says that none of them is such a proxy's.
+	//
+	// A reading whose clock begins at the process's start, since nothing tells when
+	// that was, has an unknown Start.
 	ReadPages(bodies [][]byte) (model.Runtime, model.Value[string], error)
+}
+
+// SeldomReader tells which of a PageReader's pages hold nothing that changes while
+// the process lives. They are asked for at first, when another process is noticed,
+// and once a minute, and their last answer is given to ReadPages.
+type SeldomReader interface {
+	Seldom(path string) bool
 }
 
 // SidecarTeller says whether the proxy stands in front of the app's own server.

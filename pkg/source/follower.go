@@ -190,6 +190,9 @@ func (f *follower) admin() (model.Endpoint, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	endpoint := teller.Admin(f.pod)
+	if endpoint.Port == 0 {
+		f.problem = endpoint.Why
+	}
 	return endpoint, endpoint.Port != 0
 }
 

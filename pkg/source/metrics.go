@@ -18,8 +18,8 @@ import (
 // runtime answers only connections that it already has, so a scrape that fails
 // is a finding of its own and is told as such.
 func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
-	reader, ok := f.adapter.(plugins.RuntimeReader)
-	if !ok {
+	read := f.scraperOf(endpoint)
+	if read == nil {
 		return
 	}
 	pages := f.opt.Pages(f.current(), endpoint.Port)
@@ -29,7 +29,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 	var env envReader
 	for {
 		asked := f.opt.Now()
-		runtime, version, err := scrape(ctx, pages, endpoint.Metrics, reader)
+		runtime, version, err := read(ctx, f.current(), pages)
 		if ctx.Err() != nil {
 			return
 		}
@@ -43,6 +43,9 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		if err != nil {
 			wait = scrapeAgainAfter(err)
 			f.problem, f.problemRights = err.Error(), collect.MissingRights(err)
+			if endpoint.Why != "" {
+				f.problem += " (" + endpoint.Why + ")"
+			}
 		} else {
 			f.problem, f.problemRights, f.read, f.version = "", nil, asked, version
 			f.history.addReading(runtime)

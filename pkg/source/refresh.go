@@ -33,6 +33,9 @@ func (p *pace) next(r model.Runtime, asked time.Time) time.Duration {
 	fresh := !p.have || r.Refreshed(&p.last)
 	first := !p.have
 	p.last, p.have = r, true
+	if r.ClockBooked {
+		return time.Second // the moment of a scrape does not matter
+	}
 	if fresh {
 		p.lastRefresh = asked
 		if first {
