@@ -57,6 +57,7 @@ var served = map[string][]metav1.APIResource{
 		{Name: "configmaps", Kind: "ConfigMap", ShortNames: []string{"cm"}, Namespaced: true},
 		{Name: "replicationcontrollers", Kind: "ReplicationController", ShortNames: []string{"rc"}, Namespaced: true},
 		{Name: "nodes", Kind: "Node", ShortNames: []string{"no"}},
+		{Name: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}},
 	},
 	"apps/v1": {
 		{Name: "deployments", Kind: "Deployment", ShortNames: []string{"deploy"}, Namespaced: true},
@@ -239,7 +240,7 @@ func (s *apiServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	namespace := ""
-	if path[0] == "namespaces" {
+	if path[0] == "namespaces" && len(path) > 2 {
 		namespace, path = path[1], path[2:]
 	}
 	resource, name, subresource := path[0], "", ""
