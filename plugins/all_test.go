@@ -13,6 +13,10 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 		"linkerd": {
 			"RoleTeller", "AdminTeller", "RuntimeReader", "Configurer", "SidecarTeller", "EnvReader", "ManifestReader", "KnobTeller",
 		},
+		"istio": {
+			"RoleTeller", "AdminTeller", "PageReader", "SeldomReader", "Configurer", "SidecarTeller", "ManifestReader", "KnobTeller",
+		},
+		"envoy": {"RoleTeller", "AdminTeller", "PageReader", "SeldomReader", "Configurer", "SidecarTeller", "KnobTeller"},
 	}
 	for _, a := range All() {
 		has := map[string]bool{}
@@ -24,6 +28,8 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 		_, has["EnvReader"] = a.(EnvReader)
 		_, has["ManifestReader"] = a.(ManifestReader)
 		_, has["KnobTeller"] = a.(KnobTeller)
+		_, has["PageReader"] = a.(PageReader)
+		_, has["SeldomReader"] = a.(SeldomReader)
 		want, ok := wants[a.Name()]
 		if !ok {
 			t.Errorf("adapter %q is not in this test", a.Name())

@@ -124,3 +124,92 @@ func TestBusyKeepsToTheSchedule(t *testing.T) {
 		}
 	}
 }
+
+// booked is a reading of an Envoy with two workers whose clock moves only with its
+// figures: flushed every 5 s, though it is read every second.
+func booked(start, uptime, busy float64) Runtime {
+	return Runtime{
+		Workers: Known[int64](2), Start: Known(start), Clock: Known(start + uptime), BusySeconds: Known(busy),
+		RefreshEvery: Known(5.0), ClockBooked: true,
+	}
+}
+
+// Recorded on Envoy 1.40: sums of loop_duration_us and server.uptime, read every
+// half second under a load of 0.148 busy. However the readings lie between the
+// flushes, the ratio is that of whole flushes.
+func TestBusyWindowOfABookedClock(t *testing.T) {
+	step := []struct {
+		uptime, sum float64
+		times       int
+	}{{10, 914155.84, 5}, {15, 2338164.91, 10}, {20, 3866276.09, 8}}
+	var all []Runtime
+	for _, s := range step {
+		for range s.times {
+			all = append(all, booked(1000, s.uptime, s.sum/1e6))
+		}
+	}
+	for from := range len(all) {
+		for to := from + 1; to <= len(all); to++ {
+			w := BusyWindow(all[from:to], 3)
+			if w.Stalled.Or(0) != 0 {
+				t.Fatalf("readings %d to %d: stalled for %v s", from, to, w.Stalled)
+			}
+			first, last := all[from].Clock.Or(0), all[to-1].Clock.Or(0)
+			busy, ok := w.Busy.Get()
+			switch {
+			case first == last && (ok || w.Busy.Reason() != "only one refresh of the metrics observed so far (there is one every 5 s)"):
+				t.Fatalf("readings %d to %d of one flush: busy %+v", from, to, w.Busy)
+			case first != last && (!ok || math.Abs(busy-0.148) > 0.006):
+				t.Fatalf("readings %d to %d: busy %+v over %+v", from, to, w.Busy, w.Seconds)
+			case first != last && w.Seconds.Or(0) != 5:
+				t.Fatalf("readings %d to %d: %v s for a window of 3 s", from, to, w.Seconds)
+			}
+		}
+	}
+	if w := BusyWindow(all, 10); w.Seconds.Or(0) != 10 || math.Abs(w.Busy.Or(0)-0.1476) > 0.0005 {
+		t.Errorf("over both flushes: %+v", w)
+	}
+	if w := BusyBetween(&all[2], &all[len(all)-1]); math.Abs(w.Busy.Or(0)-0.1476) > 0.0005 {
+		t.Errorf("between two readings: %+v", w)
+	}
+}
+
+// Its uptime has whole seconds, so that 6 may lie between two flushes that are 5 s
+// apart; a flush that is late is as late as it was seen to be.
+func TestBookedClockKeepsToTheSchedule(t *testing.T) {
+	for end, want := range map[float64]float64{15: 5, 16: 5, 20: 10, 21: 10, 17: 7, 18: 8} {
+		begin, last := booked(1000, 10, 1), booked(1000, end, 2)
+		if got := BusyBetween(&begin, &last).Seconds.Or(0); got != want {
+			t.Errorf("uptime 10 to %v: %v s, want %v", end, got, want)
+		}
+	}
+}
+
+// An idle Envoy whose sums do not move is no stalled one: its clock moved with them.
+func TestBookedClockOfAnIdleProxy(t *testing.T) {
+	w := BusyWindow([]Runtime{booked(1000, 5, 1), booked(1000, 10, 1), booked(1000, 15, 1)}, 3)
+	if w.Busy != Known(0.0) || w.Stalled.Or(-1) != 0 {
+		t.Errorf("busy %+v, stalled %+v", w.Busy, w.Stalled)
+	}
+}
+
+// A restart is noticed by the start, and by the clock where no start is known.
+func TestBookedClockOfAnotherProcess(t *testing.T) {
+	unknown := func(uptime, busy float64) Runtime {
+		r := booked(0, uptime, busy)
+		r.Start = Unknown[float64]("not told")
+		return r
+	}
+	for name, readings := range map[string][]Runtime{
+		"start":        {booked(1000, 5, 1), booked(1000, 10, 2), booked(2000, 10, 2.5)},
+		"clock":        {unknown(5, 1), unknown(10, 2), unknown(5, 2.5)},
+		"busy seconds": {unknown(5, 1), unknown(10, 2), unknown(10, 0.5)},
+	} {
+		if w := BusyWindow(readings, 3); w.Busy.IsKnown() {
+			t.Errorf("%s: busy %+v across a restart", name, w.Busy)
+		}
+		if w := BusyBetween(&readings[0], &readings[2]); w.Busy.IsKnown() {
+			t.Errorf("%s: busy %+v between two processes", name, w.Busy)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package parse
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -124,7 +126,11 @@ func (l envoyListener) settings(to []model.ListenerSetting) []model.ListenerSett
 	case "OUTBOUND":
 		s.Role = model.RoleOutbound
 	}
-	if l.Backlog != nil {
+	switch {
+	case l.Backlog == nil:
+	case *l.Backlog < 0 || *l.Backlog > math.MaxUint32:
+		s.Backlog = model.Unknown[int64]("tcp_backlog_size is " + strconv.FormatInt(*l.Backlog, 10) + ", which Envoy does not take")
+	default:
 		s.Backlog = model.Known(*l.Backlog)
 	}
 	addresses := []envoyAddress{l.Address}
