@@ -81,15 +81,29 @@ func (l *Ledger) judge(p *model.Pod) {
 	p.Verdicts = cloned(a.verdicts)
 }
 
-// add takes a pod as it is now and says whether it is news.
+// add takes a pod as it is now, with the samples since the snapshot before, and
+// says whether there is news.
 func (a *account) add(p *model.Pod, window float64) bool {
-	sample := *p
-	sample.Verdicts = nil
+	for i := range p.Earlier {
+		e := &p.Earlier[i]
+		sample := *p
+		sample.Sample, sample.Listeners, sample.Counters, sample.Process = e.Sample, e.Listeners, e.Counters, e.Process
+		// What the proxy said then was said in an earlier snapshot, or to nobody.
+		sample.Runtime = model.UnknownRuntime("of an earlier frame")
+		a.append(sample, window)
+	}
+	return a.append(*p, window)
+}
+
+// append adds a sample behind the others, or in the place of the last when it is
+// the same frame.
+func (a *account) append(sample model.Pod, window float64) bool {
+	sample.Verdicts, sample.Earlier = nil, nil
 	n := len(a.samples)
-	up, ok := p.Sample.Uptime.Get()
-	if n > 0 && a.samples[n-1].Sample.Uptime == p.Sample.Uptime && a.samples[n-1].Sample.Sandbox == p.Sample.Sandbox {
-		// The same frame; the proxy's figures and the pod itself may be newer. They are
-		// judged with the next frame, or here where there are no frames at all.
+	up, ok := sample.Sample.Uptime.Get()
+	if n > 0 && a.samples[n-1].Sample.Uptime == sample.Sample.Uptime && a.samples[n-1].Sample.Sandbox == sample.Sample.Sandbox {
+		// The proxy's figures and the pod itself may be newer. They are judged with the
+		// next frame, or here where there are no frames at all.
 		a.samples[n-1] = sample
 		return !ok
 	}

@@ -79,3 +79,15 @@ func TestLedgerForgets(t *testing.T) {
 		t.Errorf("with one sample of a pod that was forgotten: %s", v.Class)
 	}
 }
+
+// Frames that came between two snapshots count as those in them do.
+func TestLedgerTakesTheSamplesInBetween(t *testing.T) {
+	h := server(64).with(threads(0.001, 0, "S")).full(20, 0).history()
+	last := h.Samples[19]
+	last.Meta.Name, last.Earlier = "a", h.Samples[:19]
+	s := model.Snapshot{Pods: []model.Pod{last}}
+	diagnose.NewLedger(diagnose.Options{}).Judge(&s)
+	if v := s.Pods[0].Verdicts[0]; v.Class != model.ClassAcceptStalled || v.Window.Or(0) < 18 {
+		t.Errorf("%s over %v s: %s", v.Class, v.Window, v.Sentence)
+	}
+}

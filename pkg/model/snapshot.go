@@ -53,6 +53,11 @@ type Pod struct {
 	// Process is what the threads of the target container do.
 	Process Process `json:"process"`
 	Knobs   []Knob  `json:"knobs,omitempty"`
+	// Earlier are the samples since the snapshot before, oldest first, without the
+	// newest, which is this pod's: where frames come faster than snapshots, or a
+	// probe's log told of the time before. Only Sample, Listeners, Counters and
+	// Process are set.
+	Earlier []Pod `json:"-"`
 	// Verdicts on the pod's history up to this tick, worst first; empty where
 	// nobody judged.
 	Verdicts []Verdict `json:"verdicts,omitempty"`

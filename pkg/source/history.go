@@ -16,6 +16,8 @@ type history struct {
 	queues   queues
 	threads  threads
 	owners   owners
+	// earlier are the frames since the last snapshot.
+	earlier []frame
 }
 
 // frame is one sample of a pod's queues.
@@ -25,7 +27,12 @@ type frame struct {
 	sockets   model.Value[int64]
 	counters  model.Counters
 	notes     []string
+	// process is what the threads did, in a frame that shows them.
+	process *model.Process
 }
+
+// mostEarlier bounds the frames that are kept for the next snapshot.
+const mostEarlier = 64
 
 // addFrame keeps a frame and forgets those that no window reaches any more. A
 // frame of another sandbox, or whose clock went back, starts the history afresh.
@@ -33,7 +40,7 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 	if n := len(h.frames); n > 0 {
 		last := h.frames[n-1].sample
 		if last.Sandbox != sandbox || f.Uptime.Or(0) < last.Uptime.Or(0) {
-			h.frames = h.frames[:0]
+			h.frames, h.earlier = h.frames[:0], h.earlier[:0]
 			h.queues, h.threads, h.owners = queues{}, threads{}, owners{}
 		}
 	}
@@ -48,6 +55,12 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 	h.frames = append(h.frames, next)
 	h.queues.take(f, next.listeners)
 	h.threads.take(f.Process)
+	if f.Process != nil {
+		p := h.threads.at(f.Uptime)
+		next.process = &p
+	}
+	h.earlier = append(h.earlier, next)
+	h.earlier = trim(h.earlier, len(h.earlier)-mostEarlier)
 	// One frame more than the window, so that there is one at or before its start.
 	keep := 0
 	for keep+1 < len(h.frames) && next.sample.Uptime.Or(0)-h.frames[keep+1].sample.Uptime.Or(0) >= h.window.Seconds() {
@@ -108,6 +121,7 @@ func (h *history) fill(p *model.Pod) {
 	}
 	newest := h.frames[len(h.frames)-1]
 	p.Sample, p.Counters, p.Sockets = newest.sample, newest.counters, newest.sockets
+	p.Earlier = h.takeEarlier()
 	p.Listeners = append([]model.Listener(nil), newest.listeners...)
 	p.Notes = append(p.Notes, newest.notes...)
 	oldest := h.frames[0]
@@ -120,6 +134,28 @@ func (h *history) fill(p *model.Pod) {
 			p.Listeners[i].Window.Peak = higher(p.Listeners[i].Window.Peak, depthOf(f.listeners, p.Listeners[i]))
 		}
 	}
+}
+
+// takeEarlier gives the frames since it was called last, without the newest.
+func (h *history) takeEarlier() []model.Pod {
+	n := len(h.earlier)
+	if n == 0 {
+		return nil
+	}
+	pods := make([]model.Pod, 0, n-1)
+	for _, f := range h.earlier[:n-1] {
+		p := model.Pod{
+			Sample: f.sample, Sockets: f.sockets, Listeners: f.listeners, Counters: f.counters,
+			Process: model.UnknownProcess("the frame does not show the threads"),
+		}
+		if f.process != nil {
+			p.Process = *f.process
+		}
+		pods = append(pods, p)
+	}
+	clear(h.earlier)
+	h.earlier = h.earlier[:0]
+	return pods
 }
 
 // depthOf is the depth of the fullest socket of a listener in an older frame.

@@ -102,7 +102,7 @@ func (f *follower) readProbe(ctx context.Context, probe collect.Probe) error {
 	}
 	f.mu.Unlock()
 	pod := f.current()
-	return f.opt.Prober.Follow(ctx, pod.Namespace, pod.Name, probe.Name, max(f.opt.Window+2*time.Second, threadsReach), f.takeFrame(probe.Name))
+	return f.opt.Prober.Follow(ctx, pod.Namespace, pod.Name, probe.Name, max(f.opt.Window+2*time.Second, logReach), f.takeFrame(probe.Name))
 }
 
 // ensure gives a probe that lives, or adds one where that is allowed.

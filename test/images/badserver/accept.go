@@ -32,7 +32,7 @@ type acceptor struct {
 	accepted atomic.Int64
 
 	mu   sync.Mutex
-	held []net.Conn
+	held []int // descriptors
 }
 
 // serve accepts from one socket until ctx is done, or the limit is reached.
@@ -55,15 +55,16 @@ func (a *acceptor) serve(ctx context.Context, s *socket, stderr io.Writer) {
 		}
 		n++
 		a.accepted.Add(1)
+		if a.hold {
+			// As it is: to hand it over to Go takes one descriptor more, for a moment.
+			a.mu.Lock()
+			a.held = append(a.held, fd)
+			a.mu.Unlock()
+			continue
+		}
 		conn, err := connOf(fd)
 		if err != nil {
 			fmt.Fprintf(stderr, "badserver: taking over a connection on %s: %v\n", s.addr, err)
-			continue
-		}
-		if a.hold {
-			a.mu.Lock()
-			a.held = append(a.held, conn)
-			a.mu.Unlock()
 			continue
 		}
 		go answer(conn)
