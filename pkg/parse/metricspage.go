@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	dto "github.com/prometheus/client_model/go"
@@ -38,7 +39,21 @@ func ReadMetrics(r io.Reader) (*Metrics, error) {
 // the prefixes; the others are passed over before anything costly is done with
 // them. Without a prefix it reads all.
 func ReadMetricsOnly(r io.Reader, prefixes ...string) (*Metrics, error) {
+	return ReadMetricsFolded(r, nil, prefixes...)
+}
+
+// ReadMetricsFolded is ReadMetricsOnly, with the samples of the folds summed up.
+// Those need no prefix of their own.
+func ReadMetricsFolded(r io.Reader, folds []Fold, prefixes ...string) (*Metrics, error) {
 	p := page{problems: problems{what: "metrics"}}
+	all := len(prefixes) == 0
+	prefixes = slices.Clone(prefixes)
+	for _, f := range folds {
+		p.folds = append(p.folds, folding{Fold: f})
+		if !all {
+			prefixes = append(prefixes, f.Prefix)
+		}
+	}
 	readErr := p.gather(r, prefixes)
 	if readErr != nil {
 		readErr = fmt.Errorf("reading a metrics page: %w", readErr)
@@ -46,6 +61,7 @@ func ReadMetricsOnly(r io.Reader, prefixes ...string) (*Metrics, error) {
 	if p.seen == 0 && readErr == nil {
 		return &Metrics{}, p.notMetrics()
 	}
+	p.unfold()
 	m := p.parse()
 	return m, errors.Join(append(p.errors(), readErr)...)
 }
@@ -60,6 +76,8 @@ type page struct {
 	// seen counts sample lines; of those that are not wanted only the first, which
 	// tells that this is a metrics page.
 	seen int
+	// folds sum up samples of which there are many.
+	folds []folding
 	// first is the first line that is neither empty nor a comment.
 	first string
 }
@@ -113,6 +131,14 @@ func (p *page) gather(r io.Reader, prefixes []string) error {
 		}
 		if problem != "" {
 			p.add(n, string(line), problem)
+			continue
+		}
+		if fold := p.folded(sample); fold != nil {
+			if problem := fold.take(sample, value, n); problem != "" {
+				p.add(n, string(line), problem)
+				continue
+			}
+			p.seen++
 			continue
 		}
 		p.seen++

@@ -67,7 +67,7 @@ func scrape(ctx context.Context, pages Pages, path string, reader plugins.Runtim
 	if answer.Status != http.StatusOK {
 		return model.Runtime{}, none, &uselessError{fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))}
 	}
-	page, err := parse.ReadMetricsOnly(bytes.NewReader(answer.Body), metricNames...)
+	page, err := parse.ReadMetricsFolded(bytes.NewReader(answer.Body), folds(), metricNames...)
 	if page == nil || page.Len() == 0 {
 		if err == nil {
 			err = fmt.Errorf("the page has none of the figures of a proxy's runtime")
@@ -100,6 +100,14 @@ func scrapeAgainAfter(err error) time.Duration {
 }
 
 // metricNames are the prefixes of all samples that an adapter reads: a page of
-// a busy proxy has tens of thousands of others. Linkerd's proxy writes the
-// direction first, and outbound responses are most of a page.
-var metricNames = []string{"tokio_rt_", "process_", "proxy_build_info", `response_total{direction="inbound"`}
+// a busy proxy has tens of thousands of others.
+var metricNames = []string{"tokio_rt_", "process_", "proxy_build_info"}
+
+// folds are the samples of which sums are wanted: Linkerd's proxy counts responses
+// for each client, route and status, which makes thousands of lines. It writes the
+// direction first, and those of outbound ones are most.
+func folds() []parse.Fold {
+	return []parse.Fold{{
+		Prefix: `response_total{direction="inbound"`, Keep: []string{"direction", "target_ip", "target_port", "classification"},
+	}}
+}
