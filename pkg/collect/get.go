@@ -91,7 +91,8 @@ func (g *Getter) Get(ctx context.Context, path string) (Response, error) {
 			err = fmt.Errorf("no connection through the API server within %s", limit)
 		}
 	}
-	return Response{}, fmt.Errorf("asking pod %s/%s for %s on port %d: %w", g.namespace, g.pod, path, g.port, err)
+	page, _, _ := strings.Cut(path, "?") // a query can be long, and says nothing to a reader
+	return Response{}, fmt.Errorf("asking pod %s/%s for %s on port %d: %w", g.namespace, g.pod, page, g.port, err)
 }
 
 // NoAnswerError says that a pod gave no answer in time. From a proxy that

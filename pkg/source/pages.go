@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,7 +94,8 @@ func (s *pageScraper) look(ctx context.Context, pod *corev1.Pod, pages Pages) (m
 		case err != nil:
 			return model.Runtime{}, none, err
 		case answer.Status != http.StatusOK:
-			refused = errors.Join(refused, fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status)))
+			page, _, _ := strings.Cut(path, "?")
+			refused = errors.Join(refused, fmt.Errorf("reading %s: the proxy answered %d %s", page, answer.Status, http.StatusText(answer.Status)))
 		default:
 			bodies[i] = answer.Body
 			if bodies[i] == nil {
