@@ -25,8 +25,8 @@ var rooms = []room{
 	{path: "pkg/source", ours: []string{"pkg/target", "pkg/collect", "pkg/parse", "pkg/model", "plugins", "pkg/record"}},
 	{path: "pkg/diagnose", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
 	{path: "pkg/remedy", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
-	{path: "pkg/plan", ours: []string{"pkg/model"}, pure: true, stdOnly: true, later: true},
-	{path: "pkg/render", ours: []string{"pkg/model"}, pure: true},
+	{path: "pkg/plan", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
+	{path: "pkg/render", ours: []string{"pkg/model", "pkg/plan"}, pure: true},
 	// Not in the list of the pure: it falls back to the process's own terminal and
 	// clock when it is given none.
 	{path: "pkg/tui", ours: []string{"pkg/model", "pkg/render", "pkg/diagnose", "pkg/plan"}},

@@ -55,6 +55,7 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 		newGet(flags, streams),
 		newTop(flags, streams),
 		newDescribe(flags, streams),
+		newPlan(flags, streams),
 		newProbes(flags, streams),
 		newVersion(streams, version),
 	)
