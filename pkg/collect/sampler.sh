@@ -297,17 +297,16 @@ threads() {
 	echo "uptime $at"
 	limits
 	descriptors
+	files=../stat
+	left=100
+	more=0
+	next=
 	set +f
 	set -- *
 	set -f
-	files=../stat
-	left=100
-	for tid do
-		left=$((left - 1))
-		[ "$left" -ge 0 ] || break
-		files="$files $tid/stat $tid/schedstat $tid/wchan"
-	done
-	[ "$#" -le 100 ] || echo "more $(($# - 100))"
+	several "$@"
+	[ -z "$next" ] || descendants
+	[ "$more" -eq 0 ] || echo "more $more"
 	if [ -n "$grep" ] && [ -n "$sed" ]; then
 		# A shell reads byte by byte: with a hundred threads that takes ten times as
 		# long. Of stat nothing is needed behind the time of the start.
@@ -316,6 +315,62 @@ threads() {
 		for name in $files; do file "$name"; done
 	fi
 	cd /
+}
+
+# The threads in the given folders, 100 in all, and the processes that they have
+# started. A kernel may not tell these (CONFIG_PROC_CHILDREN). The shell reads the
+# list by itself, without a child.
+several() {
+	for dir do
+		if [ "$left" -le 0 ]; then
+			more=$((more + 1))
+			continue
+		fi
+		left=$((left - 1))
+		files="$files $dir/stat $dir/schedstat $dir/wchan"
+		children=
+		read -r children <"$dir/children"
+		next="$next$children"
+	done 2>/dev/null
+}
+
+# Servers that fork accept in their children, and often process 1 is but a wrapper
+# around the server: all that descend from the target, those next to it first, 200
+# of them at most.
+descendants() {
+	[ "$((now - namedat))" -lt 60 ] || unnamed= namedat=$now
+	processes=200
+	while [ -n "$next" ]; do
+		level=$next
+		next=
+		for pid in $level; do
+			processes=$((processes - 1))
+			[ "$processes" -ge 0 ] || continue
+			set +f
+			set -- ../../$pid/task/[0-9]*
+			set -f
+			[ "$1" != "../../$pid/task/[0-9]*" ] || continue
+			files="$files ../../$pid/stat"
+			title
+			several "$@"
+		done
+	done
+	[ "$processes" -ge 0 ] || echo "unlisted $((-processes))"
+}
+
+# nginx says in its title what a process is for. A command line may hold secrets,
+# so nothing else of it is printed, and those of others are read once a minute.
+title() {
+	case "$unnamed " in
+	*" $pid "*) return ;;
+	esac
+	line=
+	{ read -r line <"../../$pid/cmdline"; } 2>/dev/null
+	case $line in
+	'nginx: '*' process is shutting down'*) echo "title $pid ${line%%' process '*} is shutting down" ;;
+	'nginx: '*' process'*) echo "title $pid ${line%%' process'*}" ;;
+	*) unnamed="$unnamed $pid" ;;
+	esac
 }
 
 # The first process of the container, which has the lowest number.
@@ -408,6 +463,8 @@ limitsat=0
 fds=0
 fdsof=
 fdsat=0
+unnamed=
+namedat=0
 while :; do
 	# Read at once, at the start of the frame: rates come from this clock.
 	read -r up rest </proc/uptime

@@ -2,6 +2,8 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -9,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/parse"
@@ -313,6 +317,101 @@ func TestSamplerShowsThreadsOfTheTarget(t *testing.T) {
 				t.Errorf("the main thread %d is missing: %+v", self, p.Threads)
 			})
 		}
+	}
+}
+
+// A server that forks: what its workers do is shown, whatever the shell, and so are
+// their own children.
+func TestSamplerShowsTheTargetsChildren(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	if !tellsChildren(t) {
+		t.Skip("this kernel does not tell of children (CONFIG_PROC_CHILDREN)")
+	}
+	// The second worker has a child of its own, and one burns CPU for ever.
+	target := forker(t, bash, `(exec -a "nginx: worker process" sleep 60) &
+(sleep 60; :) &
+(exec -a "nginx: cache manager process" `+bash+` -c "while :; do :; done") &
+(exec -a "nginx: worker process is shutting down" sleep 60) &
+echo; wait`)
+	time.Sleep(200 * time.Millisecond) // for exec to take place
+	for name, shell := range shells(t) {
+		for form, env := range map[string][]string{"with grep": nil, "without grep": {path(t, nil)}} {
+			t.Run(name+" "+form, func(t *testing.T) {
+				t.Parallel()
+				frames, _ := run(t, sampler(shell, append(env, envTTL+"=3", envTarget+"="+strconv.Itoa(target))...))
+				p := model.ProcessBetween(frames[0].Process, *frames[2].Process)
+				titles, own := map[string]int{}, 0
+				for _, c := range p.Children {
+					titles[c.Title]++
+					if c.Parent == target {
+						own++
+					}
+				}
+				if len(p.Children) != 5 || own != 4 || titles["nginx: worker"] != 1 || titles["nginx: cache manager"] != 1 || titles["nginx: worker is shutting down"] != 1 {
+					t.Errorf("children %+v", p.Children)
+				}
+				if len(p.Threads) != 6 {
+					t.Errorf("threads %+v", p.Threads)
+				}
+				if p.CPU.Or(0) < 0.02 {
+					t.Errorf("CPU %v (%s) though a child burns", p.CPU, p.CPU.Reason())
+				}
+				busiest := slices.MaxFunc(p.Threads, func(a, b model.Thread) int { return cmp.Compare(a.CPU.Or(0), b.CPU.Or(0)) })
+				for _, c := range p.Children {
+					if c.PID == busiest.PID && c.Title != "nginx: cache manager" {
+						t.Errorf("the busiest is %+v of %+v", busiest, c)
+					}
+				}
+			})
+		}
+	}
+}
+
+// forker runs a script that forks and then prints a line, and gives its process.
+func forker(t *testing.T, shell, script string) int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, shell, "-c", script)
+	ownGroup(cmd)
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+	if _, err := pipe.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// tellsChildren says whether the kernel tells of a process's children.
+func tellsChildren(t *testing.T) bool {
+	t.Helper()
+	self := strconv.Itoa(os.Getpid())
+	_, err := os.Stat("/proc/" + self + "/task/" + self + "/children")
+	return err == nil
+}
+
+// Very many processes and threads cost no more than a hundred, and it is said how
+// many were left out.
+func TestSamplerBoundsTheTargetsChildren(t *testing.T) {
+	t.Parallel()
+	if !tellsChildren(t) {
+		t.Skip("this kernel does not tell of children (CONFIG_PROC_CHILDREN)")
+	}
+	shell := shells(t)["sh"]
+	target := forker(t, "sh", "i=0; while [ $i -lt 210 ]; do sleep 60 & i=$((i+1)); done; echo; wait")
+	frames, _ := run(t, sampler(shell, envTTL+"=1", envTarget+"="+strconv.Itoa(target)))
+	p := frames[0].Process
+	if len(p.Threads) != 100 || p.Omitted != 101 || len(p.Children) != 200 || p.OmittedChildren != 10 {
+		t.Errorf("%d threads and %d more, %d children and %d more", len(p.Threads), p.Omitted, len(p.Children), p.OmittedChildren)
 	}
 }
 

@@ -18,12 +18,17 @@ type Process struct {
 	// Threads are at most a hundred; OmittedThreads is how many more there were.
 	Threads        []Thread `json:"threads,omitempty"`
 	OmittedThreads int      `json:"omittedThreads,omitempty"`
+	// Children are the processes that descend from it (a server's workers that it
+	// forks); empty where the kernel does not tell them. Their threads are among
+	// Threads. OmittedChildren is how many more there were.
+	Children        []Child `json:"children,omitempty"`
+	OmittedChildren int     `json:"omittedChildren,omitempty"`
 	// Seconds between the two readings that CPU and Wait of the threads are from.
 	Seconds Value[float64] `json:"seconds"`
-	// CPU is the use of all threads in cores, those that ended meanwhile
-	// included; Wait the time they together could run but did not get a CPU, in
-	// seconds per second: throttling by the CPU limit is part of it. What a thread
-	// waited that ended between the readings is not in it.
+	// CPU is the use of all threads of the process and its children in cores, those
+	// that ended meanwhile included; Wait the time they together could run but did
+	// not get a CPU, in seconds per second: throttling by the CPU limit is part of
+	// it. What a thread waited that ended between the readings is not in it.
 	CPU  Value[float64] `json:"cpu"`
 	Wait Value[float64] `json:"wait"`
 	// CPUsAllowed is how many CPUs it may run on (Cpus_allowed_list): the node's
@@ -37,9 +42,21 @@ type Process struct {
 	MaxFDs  Value[int64] `json:"maxFDs"`
 }
 
-// Thread is one thread of a Process.
+// Child is a process that descends from a Process.
+type Child struct {
+	PID    int `json:"pid"`
+	Parent int `json:"parent"`
+	// Name of the process (comm, up to 15 bytes of anything).
+	Name string `json:"name"`
+	// Title is what it says that it is for: "nginx: worker"; empty for most.
+	Title string `json:"title,omitempty"`
+}
+
+// Thread is one thread of a Process or of its children.
 type Thread struct {
-	TID  int    `json:"tid"`
+	TID int `json:"tid"`
+	// PID of the process that it belongs to.
+	PID  int    `json:"pid,omitempty"`
 	Name string `json:"name"`
 	// State is the kernel's letter: R runs or could, S sleeps, D waits for a
 	// device, T is stopped; empty when it was not read.
@@ -70,16 +87,33 @@ type ProcessReading struct {
 	// Start is when it began, in ticks of 1/100 s since boot: with the PID it is
 	// what identifies a process. Ticks is the CPU time in the same unit, of all
 	// threads it ever had.
-	Start, Ticks                 Value[int64]
+	Start, Ticks Value[int64]
+	// ChildTicks is the CPU time of its children that ended and that it has waited
+	// for, and of theirs.
+	ChildTicks                   Value[int64]
 	CPUsAllowed, OpenFDs, MaxFDs Value[int64]
 	Threads                      []ThreadReading
 	// Omitted is how many threads were not read.
 	Omitted int
+	// Children are the processes that descend from it and were read;
+	// OmittedChildren is how many were not.
+	Children        []ChildReading
+	OmittedChildren int
+}
+
+// ChildReading is one reading of a process that descends from the target; its
+// threads are among the target's.
+type ChildReading struct {
+	PID, Parent int
+	Name, Title string
+	// Start, Ticks and ChildTicks as in ProcessReading.
+	Start, Ticks, ChildTicks Value[int64]
 }
 
 // ThreadReading is one reading of a thread.
 type ThreadReading struct {
-	TID         int
+	// PID is the process that it belongs to; 0 where that is not known.
+	TID, PID    int
 	Name, State string
 	// Start and Ticks as in ProcessReading.
 	Start, Ticks Value[int64]
@@ -114,10 +148,13 @@ func ProcessBetween(prev *ProcessReading, cur ProcessReading) Process {
 		return p
 	}
 	p := Process{
-		Container: cur.Container, PID: cur.PID, Name: cur.Name, Uptime: cur.Uptime, OmittedThreads: cur.Omitted,
+		Container: cur.Container, PID: cur.PID, Name: cur.Name, Uptime: cur.Uptime, OmittedThreads: cur.Omitted, OmittedChildren: cur.OmittedChildren,
 		CPUsAllowed: cur.CPUsAllowed, OpenFDs: cur.OpenFDs, MaxFDs: cur.MaxFDs,
 		CPULimit: Unknown[float64](ReasonNoCPULimit),
 		Seconds:  readingGap(prev, cur),
+	}
+	for _, c := range cur.Children {
+		p.Children = append(p.Children, Child{PID: c.PID, Parent: c.Parent, Name: c.Name, Title: c.Title})
 	}
 	seconds, ok := p.Seconds.Get()
 	if !ok {
@@ -139,7 +176,7 @@ func ProcessBetween(prev *ProcessReading, cur ProcessReading) Process {
 		}
 		p.Threads = append(p.Threads, t.thread(threadCPU(old, t, seconds), share(old.WaitNS, t.WaitNS, 1e9, seconds)))
 	}
-	p.CPU = rate(prev.Ticks, cur.Ticks, ticksPerSecond, seconds)
+	p.CPU = totalCPU(prev, cur, seconds)
 	p.Wait = totalWait(prev, cur, seconds)
 	return p
 }
@@ -165,7 +202,7 @@ func readingGap(prev *ProcessReading, cur ProcessReading) Value[float64] {
 
 // thread is a reading with the figures of the time before it.
 func (t ThreadReading) thread(cpu, wait Value[float64]) Thread {
-	return Thread{TID: t.TID, Name: t.Name, State: t.State, CPU: cpu, Wait: wait, Wchan: t.Wchan}
+	return Thread{TID: t.TID, PID: t.PID, Name: t.Name, State: t.State, CPU: cpu, Wait: wait, Wchan: t.Wchan}
 }
 
 // differentThread says why a thread cannot be compared with the one that had its
@@ -229,7 +266,7 @@ func totalWait(prev *ProcessReading, cur ProcessReading, seconds float64) Value[
 		switch old, known := before[t.TID]; {
 		case known && old.Start == t.Start:
 			from = old.WaitNS
-		case float64(t.Start.Or(0))/ticksPerSecond < prev.Uptime.Or(0)-minReadingGap:
+		case !bornSince(t.Start, prev):
 			return Unknown[float64]("a thread is missing in the reading before")
 		}
 		v := rate(from, t.WaitNS, 1e9, seconds)

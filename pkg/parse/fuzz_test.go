@@ -259,6 +259,11 @@ func FuzzThreads(f *testing.F) {
 				t.Errorf("%+v", p)
 			}
 		}
+		for _, c := range p.Children {
+			if c.PID <= 0 || c.Ticks.Or(-1) < 0 || c.ChildTicks.Or(0) < 0 || !utf8.ValidString(c.Name) || !utf8.ValidString(c.Title) || len(c.Title) > 4*64 {
+				t.Errorf("%+v", c)
+			}
+		}
 		seen := map[int]bool{}
 		for _, th := range p.Threads {
 			if th.TID <= 0 || seen[th.TID] {

@@ -47,70 +47,68 @@ func stateFollows(text string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// stat reads "17 (proxy) S 1 17 …". The state is the third field of the whole,
-// utime and stime are 14 and 15, starttime is 22.
-func (t *processReader) stat(content string, whole bool, record string, line int) {
-	if strings.TrimSpace(content) == "" {
-		return
-	}
+// stat is one line of stat of a process or thread. Times are in ticks; those of its
+// children are of the ones that ended and that it has waited for.
+type stat struct {
+	id                       int
+	comm, state              string
+	parent                   model.Value[int64]
+	ticks, start, childTicks model.Value[int64]
+}
+
+// readStat reads "17 (proxy) S 1 17 …". The state is the third field of the whole,
+// the parent the fourth, utime, stime, cutime and cstime are 14 to 17, starttime
+// is 22.
+func readStat(content string) (s stat, problem string) {
 	field, rest := cutField(content)
-	tid, err := strconv.Atoi(field)
-	if err != nil || tid <= 0 {
-		t.add(line, record, "thread id is not a number")
-		return
+	var err error
+	if s.id, err = strconv.Atoi(field); err != nil || s.id <= 0 {
+		return s, "thread id is not a number"
 	}
 	if !strings.HasPrefix(rest, "(") {
-		t.add(line, record, "no name in parentheses")
-		return
+		return s, "no name in parentheses"
 	}
 	closing := commEnd(rest[1:])
 	if closing < 0 { // a thread of the kernel may have a longer name
 		closing = strings.LastIndexByte(rest, ')') - 1
 	}
 	if closing < 0 {
-		t.add(line, record, "name does not end")
-		return
+		return s, "name does not end"
 	}
 	comm, rest := rest[1:1+closing], rest[2+closing:]
 	state, rest := cutField(rest)
 	if len(state) != 1 || !isLetter(state[0]) {
-		t.add(line, record, "state is not a letter")
-		return
+		return s, "state is not a letter"
 	}
-	user, system, started := statFields(rest)
-	u, ok1 := count(user)
-	s, ok2 := count(system)
-	if !ok1 || !ok2 || u > 1<<53 || s > 1<<53 { // 2.8 million years
-		t.add(line, record, "utime and stime are not numbers")
-		return
+	var fields [23]string
+	for i := 4; i < len(fields); i++ {
+		fields[i], rest = cutField(rest)
 	}
-	ticks, start := model.Known(u+s), model.Unknown[int64]("stat ends before the time of the start")
-	if n, ok := count(started); ok {
-		start = model.Known(n)
+	u, ok1 := ticks(fields[14])
+	k, ok2 := ticks(fields[15])
+	if !ok1 || !ok2 {
+		return s, "utime and stime are not numbers"
 	}
-	if whole {
-		t.p.PID, t.p.Name, t.p.Ticks, t.p.Start = tid, valid(comm), ticks, start
-		return
+	s.comm, s.state, s.ticks = valid(comm), strings.Clone(state), model.Known(u+k)
+	s.parent = model.Unknown[int64]("the parent in stat is not a number")
+	if n, ok := count(fields[4]); ok {
+		s.parent = model.Known(n)
 	}
-	th := t.thread(tid)
-	if th == nil {
-		t.add(line, record, "too many threads")
-		return
+	s.childTicks = model.Unknown[int64]("cutime and cstime in stat are not numbers")
+	u, ok1 = ticks(fields[16])
+	k, ok2 = ticks(fields[17])
+	if ok1 && ok2 {
+		s.childTicks = model.Known(u + k)
 	}
-	th.Name, th.State, th.Ticks, th.Start = valid(comm), strings.Clone(state), ticks, start
+	s.start = model.Unknown[int64]("stat ends before the time of the start")
+	if n, ok := count(fields[22]); ok {
+		s.start = model.Known(n)
+	}
+	return s, ""
 }
 
-// statFields picks three of the fields that follow the state.
-func statFields(rest string) (user, system, started string) {
-	var f string
-	for i := 4; i <= 22; i++ {
-		f, rest = cutField(rest)
-		switch i {
-		case 14:
-			user = f
-		case 15:
-			system = f
-		}
-	}
-	return user, system, f
+// ticks bounds a time to 2.8 million years, so that sums of some are numbers too.
+func ticks(text string) (int64, bool) {
+	n, ok := count(text)
+	return n, ok && n <= 1<<53
 }

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,17 +44,23 @@ const (
 //	17/stat:17 (proxy) S 1 17 …       a thread
 //	17/schedstat:3985060 12345 17
 //	17/wchan:ep_poll
+//	unlisted 7                        processes that are left out
+//	title 31 nginx: worker            what a child's title says that it is for
+//	../../31/stat:31 (nginx) S 17 …   a process that descends from the target
+//	../../31/task/31/stat:31 (nginx) S 17 …
+//	../../31/task/31/schedstat:885060 345 7
+//	../../31/task/31/wchan:ep_poll
 //	gone                              instead of all: the target is not there
 //
 // A name may hold newlines; each of its lines then has the file's name before
 // it. A file without content vanished with its thread. Lines "stat 17 (proxy) …",
 // "schedstat 17 …" and "wchan 17 …" are taken as well.
 func Process(text string) (model.ProcessReading, []error) {
-	t := processReader{problems: problems{what: "threads"}, at: map[int]int{}}
+	t := processReader{problems: problems{what: "threads"}, at: map[int]int{}, children: map[int]int{}}
 	no := model.Unknown[int64]
 	t.p = model.ProcessReading{
 		Uptime: model.Unknown[float64]("the sampler could not read /proc/uptime"),
-		Start:  no(noProcess), Ticks: no(noProcess),
+		Start:  no(noProcess), Ticks: no(noProcess), ChildTicks: no(noProcess),
 		CPUsAllowed: no(noCPUs), OpenFDs: no(noFDs), MaxFDs: no(noLimit),
 	}
 	for line := 1; text != ""; {
@@ -62,28 +69,63 @@ func Process(text string) (model.ProcessReading, []error) {
 		line += lines
 		text = rest
 	}
+	t.settleOwners()
 	t.settleWchan()
 	return t.p, t.errors()
 }
 
 type processReader struct {
 	problems
-	p  model.ProcessReading
-	at map[int]int // thread id to its place in p.Threads
+	p        model.ProcessReading
+	at       map[int]int // thread id to its place in p.Threads
+	children map[int]int // process id to its place in p.Children
+}
+
+// procFile is a file of the target or of a process that descends from it, whose
+// number is then pid. Without tid it is the process's own.
+type procFile struct {
+	pid, tid int
+	path     string
+	name     string
 }
 
 // file takes "17/stat:17 (proxy) S" apart.
-func file(line string) (dir, name, content string, ok bool) {
-	slash := strings.IndexByte(line, '/')
-	if slash < 0 || slash > 20 {
-		return "", "", "", false
+func file(line string) (f procFile, content string, ok bool) {
+	colon := strings.IndexByte(line, ':')
+	if colon < 0 || colon > 64 {
+		return f, "", false
 	}
-	dir = line[:slash]
-	if dir != ".." && !isDigits(dir) {
-		return "", "", "", false
+	f.path, content = line[:colon], line[colon+1:]
+	dir, name, ok := cutLast(f.path, '/')
+	f.name = name
+	switch {
+	case !ok:
+		return f, "", false
+	case dir == "..":
+		return f, content, true
+	case strings.HasPrefix(dir, "../../"):
+		pid, tid, isThread := strings.Cut(dir[len("../../"):], "/task/")
+		if f.pid, ok = id(pid); ok && isThread {
+			f.tid, ok = id(tid)
+		}
+		return f, content, ok
 	}
-	name, content, ok = strings.Cut(line[slash+1:], ":")
-	return dir, name, content, ok
+	f.tid, ok = id(dir)
+	return f, content, ok
+}
+
+func cutLast(text string, sep byte) (before, after string, ok bool) {
+	i := strings.LastIndexByte(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// id is the number of a process or thread.
+func id(text string) (int, bool) {
+	n, ok := count(text)
+	return int(n), ok && n > 0 && n < 1<<31
 }
 
 // cutRecord splits off the first line, or as many as belong together because of
@@ -91,9 +133,9 @@ func file(line string) (dir, name, content string, ok bool) {
 func cutRecord(text string) (record, rest string, lines int) {
 	record, rest, _ = strings.Cut(text, "\n")
 	lines = 1
-	if dir, name, _, ok := file(record); ok && name == "stat" {
+	if f, _, ok := file(record); ok && f.name == "stat" {
 		// A name has 15 bytes, so that it has no more than 16 lines.
-		for prefix := dir + "/stat:"; strings.HasPrefix(rest, prefix) && lines <= maxComm+1; lines++ {
+		for prefix := f.path + ":"; strings.HasPrefix(rest, prefix) && lines <= maxComm+1; lines++ {
 			var line string
 			line, rest, _ = strings.Cut(rest, "\n")
 			record += "\n" + line[len(prefix):]
@@ -104,54 +146,120 @@ func cutRecord(text string) (record, rest string, lines int) {
 }
 
 func (t *processReader) record(record string, line int) {
-	if dir, name, content, ok := file(record); ok {
-		t.file(dir, name, content, record, line)
+	if f, content, ok := file(record); ok {
+		t.file(f, content, record, line)
 		return
 	}
 	kind, rest := cutField(record)
 	switch kind {
 	case "":
 	case "stat":
-		t.stat(rest, false, record, line)
+		t.stat(procFile{tid: -1}, rest, record, line)
 	case "schedstat", "wchan":
-		dir, content := cutField(rest)
-		t.file(dir, kind, content, record, line)
+		tid, content := cutField(rest)
+		n, ok := id(tid)
+		if !ok {
+			t.add(line, record, "thread id is not a number")
+			return
+		}
+		t.file(procFile{tid: n, name: kind}, content, record, line)
+	case "title":
+		t.title(rest, record, line)
 	default:
 		t.word(kind, strings.TrimSpace(rest), record, line)
 	}
 }
 
-// file reads one file of the process ("..") or of a thread.
-func (t *processReader) file(dir, name, content, record string, line int) {
-	if name == "stat" {
-		t.stat(content, dir == "..", record, line)
+// file reads one file of a process or of a thread.
+func (t *processReader) file(f procFile, content, record string, line int) {
+	if strings.TrimSpace(content) == "" {
+		return // it vanished
+	}
+	if f.name == "stat" {
+		t.stat(f, content, record, line)
 		return
 	}
-	tid, err := strconv.Atoi(dir)
-	if err != nil || tid <= 0 {
+	if f.tid == 0 {
 		t.add(line, record, "thread id is not a number")
 		return
 	}
 	content = strings.TrimSpace(content)
-	if content == "" {
-		return
-	}
-	th := t.thread(tid)
+	th := t.thread(f.tid, f.pid)
 	switch {
 	case th == nil:
 		t.add(line, record, "too many threads")
-	case name == "wchan":
+	case f.name == "wchan":
 		th.Wchan = model.Unknown[string](zeroWchan)
 		if content != "0" {
 			th.Wchan = model.Known(valid(content[:min(len(content), 64)]))
 		}
-	case name == "schedstat":
+	case f.name == "schedstat":
 		if !schedstat(th, content) {
 			t.add(line, record, "schedstat is not three numbers")
 		}
 	default:
 		t.add(line, record, "not a line of stat, schedstat or wchan")
 	}
+}
+
+// stat keeps a line of the target, of one of its descendants, or of a thread.
+func (t *processReader) stat(f procFile, content, record string, line int) {
+	if strings.TrimSpace(content) == "" {
+		return
+	}
+	s, problem := readStat(content)
+	switch {
+	case problem != "":
+	case f.tid == 0 && f.pid == 0:
+		t.p.PID, t.p.Name, t.p.Ticks, t.p.Start, t.p.ChildTicks = s.id, s.comm, s.ticks, s.start, s.childTicks
+	case f.tid == 0:
+		c := t.child(f.pid)
+		if c == nil {
+			problem = "too many processes"
+			break
+		}
+		c.Name, c.Parent, c.Ticks, c.Start, c.ChildTicks = s.comm, int(min(s.parent.Or(0), 1<<31-1)), s.ticks, s.start, s.childTicks
+	default:
+		th := t.thread(s.id, f.pid)
+		if th == nil {
+			problem = "too many threads"
+			break
+		}
+		th.Name, th.State, th.Ticks, th.Start = s.comm, s.state, s.ticks, s.start
+	}
+	if problem != "" {
+		t.add(line, record, problem)
+	}
+}
+
+// title keeps what a process calls itself, which can be anything.
+func (t *processReader) title(rest, record string, line int) {
+	number, text := cutField(rest)
+	pid, ok := id(number)
+	text = strings.TrimSpace(text)
+	if !ok || text == "" {
+		t.add(line, record, "not a title behind the number of a process")
+		return
+	}
+	if c := t.child(pid); c != nil {
+		c.Title = valid(text[:min(len(text), 64)])
+	}
+}
+
+// child gives the descendant of that number, a new one with everything unknown when
+// it was not seen before; nil beyond the bound.
+func (t *processReader) child(pid int) *model.ChildReading {
+	i, ok := t.children[pid]
+	if !ok {
+		if len(t.p.Children) >= maxThreads {
+			return nil
+		}
+		i = len(t.p.Children)
+		t.children[pid] = i
+		no := model.Unknown[int64]
+		t.p.Children = append(t.p.Children, model.ChildReading{PID: pid, Start: no(noProcess), Ticks: no(noProcess), ChildTicks: no(noProcess)})
+	}
+	return &t.p.Children[i]
 }
 
 // schedstat reads "ns on a CPU, ns waiting for one, slices".
@@ -211,12 +319,16 @@ func (t *processReader) word(kind, rest, record string, line int) {
 		default:
 			t.p.OpenFDs = model.Known(n)
 		}
-	case "more":
+	case "more", "unlisted":
 		if !isCount || n > 1<<31-1 {
-			problem = "more is not a number"
+			problem = kind + " is not a number"
 			break
 		}
-		t.p.Omitted = int(n)
+		if kind == "more" {
+			t.p.Omitted = int(n)
+		} else {
+			t.p.OmittedChildren = int(n)
+		}
 	default:
 		problem = "not a line of stat, schedstat or wchan"
 	}
@@ -246,7 +358,7 @@ func cpuList(text string) (n int64, ok bool) {
 
 // thread gives the thread of that id, a new one with everything unknown when it
 // was not seen before; nil beyond the bound.
-func (t *processReader) thread(tid int) *model.ThreadReading {
+func (t *processReader) thread(tid, pid int) *model.ThreadReading {
 	i, ok := t.at[tid]
 	if !ok {
 		if len(t.p.Threads) >= maxThreads {
@@ -256,22 +368,36 @@ func (t *processReader) thread(tid int) *model.ThreadReading {
 		t.at[tid] = i
 		no := model.Unknown[int64]
 		t.p.Threads = append(t.p.Threads, model.ThreadReading{
-			TID: tid, Start: no(noStat), Ticks: no(noStat), RunNS: no(noSchedstat), WaitNS: no(noSchedstat),
+			TID: tid, PID: pid, Start: no(noStat), Ticks: no(noStat), RunNS: no(noSchedstat), WaitNS: no(noSchedstat),
 			Wchan: model.Unknown[string](noWchan),
 		})
 	}
 	return &t.p.Threads[i]
 }
 
-// settleWchan: who may see where one thread sleeps may see it of all. A "0" then
-// means what it says.
+// settleOwners: threads whose file does not name their process are the target's,
+// and a process whose stat vanished is not there.
+func (t *processReader) settleOwners() {
+	for i := range t.p.Threads {
+		if t.p.Threads[i].PID == 0 {
+			t.p.Threads[i].PID = t.p.PID
+		}
+	}
+	t.p.Children = slices.DeleteFunc(t.p.Children, func(c model.ChildReading) bool { return !c.Ticks.IsKnown() })
+}
+
+// settleWchan: who may see where one thread of a process sleeps may see it of all
+// of that process, which may have another user than its parent. A "0" then means
+// what it says.
 func (t *processReader) settleWchan() {
-	may := false
+	may := map[int]bool{}
 	for _, th := range t.p.Threads {
-		may = may || th.Wchan.IsKnown()
+		if th.Wchan.IsKnown() {
+			may[th.PID] = true
+		}
 	}
 	for i := range t.p.Threads {
-		if w := &t.p.Threads[i].Wchan; may && w.Reason() == zeroWchan {
+		if w := &t.p.Threads[i].Wchan; may[t.p.Threads[i].PID] && w.Reason() == zeroWchan {
 			*w = model.Unknown[string](awake)
 		}
 	}

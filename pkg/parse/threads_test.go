@@ -13,6 +13,9 @@ func showProcess(p model.ProcessReading, errs []error) string {
 	fmt.Fprintf(&b, "process %d %q of %q gone %v\n\tuptime %s start %s ticks %s\n\tcpus %s fds %s of %s, %d threads left out\n",
 		p.PID, p.Name, p.Container, p.Gone, show(p.Uptime), show(p.Start), show(p.Ticks),
 		show(p.CPUsAllowed), show(p.OpenFDs), show(p.MaxFDs), p.Omitted)
+	for _, c := range p.Children {
+		fmt.Fprintf(&b, "child %d of %d %q %q\n\tstart %s ticks %s waited for %s\n", c.PID, c.Parent, c.Name, c.Title, show(c.Start), show(c.Ticks), show(c.ChildTicks))
+	}
 	for _, th := range p.Threads {
 		fmt.Fprintf(&b, "%d %q %q\n\tstart %s ticks %s\n\trun %s wait %s\n\twchan %s\n",
 			th.TID, th.Name, th.State, show(th.Start), show(th.Ticks), show(th.RunNS), show(th.WaitNS), show(th.Wchan))
@@ -188,5 +191,75 @@ func TestThreadsAreBounded(t *testing.T) {
 	p, errs := Process(b.String())
 	if len(p.Threads) != maxThreads || len(errs) != 5 {
 		t.Errorf("%d threads, %d errors", len(p.Threads), len(errs))
+	}
+}
+
+// Children whose names hold newlines and the names of files, as grep and as a shell
+// print them.
+func TestThreadsOfChildren(t *testing.T) {
+	for _, name := range []string{"nginx", "a) S 1 2 (b", "\n", "x\n../../31/stat:9 (y", "\n../../32/task/32/wchan:x", "\n17/stat:17 ("} {
+		stat := "31 (" + name + ") S 17 17 17 0 -1 4194368 1 2 3 4 13 4 10 25 20 0 1 0 204302"
+		with := func(file string) string {
+			return file + ":" + strings.ReplaceAll(stat, "\n", "\n"+file+":") + "\n"
+		}
+		p, errs := Process("title 31 nginx: worker\n../stat:17 (nginx)" + statRest + "\n17/stat:17 (nginx)" + statRest + "\n" +
+			with("../../31/stat") + with("../../31/task/31/stat") + "../../31/task/31/schedstat:5 6 7\n../../31/task/31/wchan:ep_poll\n")
+		wantErrors(t, errs)
+		if len(p.Children) != 1 || len(p.Threads) != 2 {
+			t.Fatalf("%q: %s", name, showProcess(p, errs))
+		}
+		c, th := p.Children[0], p.Threads[1]
+		if c.PID != 31 || c.Parent != 17 || c.Name != name || c.Title != "nginx: worker" || c.Ticks.Or(0) != 17 || c.ChildTicks.Or(0) != 35 || c.Start.Or(0) != 204302 {
+			t.Errorf("%q: %s", name, showProcess(p, errs))
+		}
+		if th.TID != 31 || th.PID != 31 || th.Name != name || th.RunNS.Or(0) != 5 || th.Wchan.Or("") != "ep_poll" || p.Threads[0].PID != 17 {
+			t.Errorf("%q: %s", name, showProcess(p, errs))
+		}
+	}
+}
+
+// A child whose files vanished while they were read is not there, and a title alone
+// makes none.
+func TestThreadsOfChildrenThatVanished(t *testing.T) {
+	p, errs := Process("title 31 nginx: worker\ntitle 32 nginx: worker\n../../32/stat:\n../../33/task/33/schedstat:5 6 7\nunlisted 4\n")
+	wantErrors(t, errs)
+	if len(p.Children) != 0 || p.OmittedChildren != 4 {
+		t.Error(showProcess(p, errs))
+	}
+}
+
+// Who may see where the master sleeps may not see it of a worker of another user.
+func TestThreadsWchanIsByProcess(t *testing.T) {
+	p, errs := Process("../stat:1 (nginx)" + statRest + "\n1/wchan:sigsuspend\n../../7/task/7/wchan:0\n../../8/task/8/wchan:0\n../../8/task/9/wchan:ep_poll\n")
+	wantErrors(t, errs)
+	for i, want := range []string{"", zeroWchan, awake, ""} {
+		if got := p.Threads[i].Wchan.Reason(); got != want {
+			t.Errorf("thread %d: %q, want %q", p.Threads[i].TID, got, want)
+		}
+	}
+}
+
+func TestThreadsOfChildrenMalformed(t *testing.T) {
+	p, errs := Process(strings.Join([]string{
+		"../../x/stat:31 (a) S 1",
+		"../../31/task/y/stat:31 (a) S 1",
+		"../../31/stat:31 (a",
+		"../../31/wchan:ep_poll",
+		"title x nginx: worker",
+		"title 31",
+		"unlisted x",
+		"../../../31/stat:31 (a) S 1",
+	}, "\n"))
+	wantErrors(t, errs,
+		`threads line 1: not a line of stat, schedstat or wchan: "../../x/stat:31 (a) S 1"`,
+		`threads line 2: not a line of stat, schedstat or wchan: "../../31/task/y/stat:31 (a) S 1"`,
+		`threads line 3: name does not end: "../../31/stat:31 (a"`,
+		`threads line 4: thread id is not a number: "../../31/wchan:ep_poll"`,
+		`threads line 5: not a title behind the number of a process: "title x nginx: worker"`,
+		`threads line 6: not a title behind the number of a process: "title 31"`,
+		`threads line 7: unlisted is not a number: "unlisted x"`,
+		`threads line 8: not a line of stat, schedstat or wchan: "../../../31/stat:31 (a) S 1"`)
+	if len(p.Children) != 0 || len(p.Threads) != 0 {
+		t.Error(showProcess(p, errs))
 	}
 }
