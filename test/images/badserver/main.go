@@ -147,6 +147,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintln(stdout, "ready")
 
+	// The first timer makes Go's runtime open its epoll descriptors; where none is left
+	// by then, it ends the process.
+	time.Sleep(time.Millisecond)
 	acc := &acceptor{behaviour: c.behaviour}
 	var running sync.WaitGroup
 	for _, s := range sockets {
