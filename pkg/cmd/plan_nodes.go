@@ -19,9 +19,6 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/plugins"
 )
 
-// pageSize is how many objects a list gives at once.
-const pageSize = 500
-
 // fromSpecs adds what only the pod's spec and the nodes tell: the rule by which
 // workers follow from CPUs, and where the workload may run.
 func (o *planOptions) fromSpecs(ctx context.Context, client kubernetes.Interface, in *plan.Input) error {
@@ -68,24 +65,14 @@ func (o *planOptions) fromSpecs(ctx context.Context, client kubernetes.Interface
 // listNodes reads all nodes a page at a time and keeps of each what decides here.
 func listNodes(ctx context.Context, client kubernetes.Interface) ([]corev1.Node, error) {
 	var all []corev1.Node
-	o := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := client.CoreV1().Nodes().List(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			n := &page.Items[i]
-			all = append(all, corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
-				Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
-				Status:     corev1.NodeStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: *n.Status.Capacity.Cpu()}},
-			})
-		}
-		if o.Continue = page.Continue; o.Continue == "" {
-			return all, nil
-		}
-	}
+	err := eachItem(ctx, metav1.ListOptions{}, lister(client.CoreV1().Nodes().List), func(n *corev1.Node) {
+		all = append(all, corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
+			Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
+			Status:     corev1.NodeStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: *n.Status.Capacity.Cpu()}},
+		})
+	})
+	return all, err
 }
 
 func cpusOf(n *corev1.Node) model.Value[int64] {

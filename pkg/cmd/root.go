@@ -56,6 +56,7 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 		newTop(flags, streams),
 		newDescribe(flags, streams),
 		newPlan(flags, streams),
+		newAudit(flags, streams),
 		newProbes(flags, streams),
 		newVersion(streams, version),
 	)

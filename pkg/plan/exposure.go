@@ -190,7 +190,7 @@ func notInjected(s Spec) Finding {
 		Text: s.Injects + " asks for a sidecar, and this pod has none: pods get it only when they are made, so restart the workload",
 	}
 	if s.Pod.HostNetwork {
-		f.Short = "no sidecar: hostNetwork"
+		f.Short, f.Severity = "no sidecar: hostNetwork", model.SeverityInfo
 		f.Text = s.Injects + " asks for a sidecar, but pods with hostNetwork never get one"
 	}
 	return f
@@ -206,7 +206,12 @@ func findings(s Spec, e Exposure) []Finding {
 	for _, k := range s.Now {
 		switch {
 		case !k.Asked.IsKnown() && strings.Contains(k.Asked.Reason(), "ends with exit code"):
+			if len(s.Ignored) > 0 {
+				continue // not even read
+			}
 			add(Finding{FindFatal, model.SeverityCritical, "fatal: " + k.Name, cmp.Or(k.Why, k.Asked.Reason())})
+		case k.Differs() && !k.Remedy.Restart && k.Why != "":
+			add(Finding{FindIgnored, model.SeverityWarning, fmt.Sprintf("%s %s, not the %s asked for", k.Name, text(k.InForce), text(k.Asked)), k.Why})
 		case k.Differs():
 			add(Finding{
 				FindRestart, model.SeverityWarning, fmt.Sprintf("%s %s, %s after a restart", k.Name, text(k.InForce), text(k.Asked)),

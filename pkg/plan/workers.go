@@ -246,8 +246,11 @@ func (b *builder) needed() model.Value[int64] {
 		return model.Unknown[int64](b.p.Demand.Asked.Reason())
 	}
 	now, _ := b.p.Demand.Workers.Get()
-	if asked/float64(max(1, now)) <= comfortable {
-		return model.Known(now) // fewer would do, perhaps, but not for a peak that was not seen
+	each := func(work float64) float64 { return work / float64(max(1, now)) }
+	if each(b.p.Demand.Served.Or(0)) <= comfortable && each(asked) < saturated {
+		// Fewer would do, perhaps, but not for a peak that was not seen. Refusals alone,
+		// while the workers have time, call for a queue and not for workers.
+		return model.Known(now)
 	}
 	b.assume("workers should be busy for %g of the time at most: saturation begins at %g, and arrivals vary by half", comfortable, saturated)
 	for n := max(1, now); n < maxWorkers; n++ {
@@ -270,6 +273,9 @@ func (b *builder) judge(k OnNodes) {
 	}
 	if n, wanted := b.in.Wanted.Workers.Get(); wanted && planned < n {
 		b.find("on %s there would be %s, not %d: that is what the proxy's formula gives there", kindName(k), plural(planned, "worker"), n)
+	}
+	if w := b.in.Wanted; (w.Workers.IsKnown() || w.Ratio.IsKnown()) && k.Now == k.Planned {
+		b.find("on %s there is %s before and after: nothing changes", kindName(k), plural(planned, "worker"))
 	}
 	cpus, known := k.CPUs.Get()
 	if known && planned > cpus {

@@ -30,7 +30,7 @@ func exposureColumns() []exposureColumn {
 	return []exposureColumn{
 		{name: "Workload", description: "What owns the pods", cell: func(e plan.Exposure) string { return Clean(ExposedName(e)) }},
 		{name: "Pods", description: "How many of its pods are alike", cell: func(e plan.Exposure) string { return strconv.Itoa(e.Pods) }},
-		{name: "Proxy", description: "The proxy in them", cell: func(e plan.Exposure) string { return orDash(Clean(e.Adapter)) }},
+		{name: "Proxy", description: "The proxy in them, and the tag of its image", cell: func(e plan.Exposure) string { return orDash(Clean(strings.TrimSpace(e.Adapter + " " + tagOf(e)))) }},
 		{name: "Workers", description: "Its workers, by its own formula", cell: func(e plan.Exposure) string { return exposed(e, e.Workers) }},
 		{name: "Backlog", description: "The backlog of the inbound listener that the spec leads to", cell: func(e plan.Exposure) string { return exposed(e, e.Backlog) }},
 		{name: "Finding", description: "What exposes them, the worst first", cell: func(e plan.Exposure) string {
@@ -57,6 +57,13 @@ func exposureColumns() []exposureColumn {
 			return Clean(strings.Join(words, "; "))
 		}},
 	}
+}
+
+// tagOf is the tag of the proxy's image; empty when it has none.
+func tagOf(e plan.Exposure) string {
+	name, _, _ := strings.Cut(e.Image[strings.LastIndexByte(e.Image, '/')+1:], "@")
+	_, tag, _ := strings.Cut(name, ":")
+	return shorten(tag, 32)
 }
 
 // exposed is a figure of the proxy: there is none without one.

@@ -115,11 +115,19 @@ func (b *page) planQueues(p plan.Plan) {
 			planned = Count(q.Planned)
 		}
 		rows = append(rows, []string{
-			Listener(model.Listener{Role: q.Role, Port: q.Port}), Count(q.Limit), Count(q.Peak), Count(q.Refused), Count(q.Biggest), Count(q.Needed),
+			Listener(model.Listener{Role: q.Role, Port: q.Port}), Count(q.Limit), planPeak(q), Count(q.Refused), Count(q.Biggest), Count(q.Needed),
 			planned, Count(q.Somaxconn), Count(q.InForce), bytesOf(q.Memory),
 		})
 	}
 	b.table([]string{"LISTENER", "LIMIT", "PEAK", "REFUSED", "BIGGEST", "NEEDED", "PLANNED", "SOMAXCONN", "IN FORCE", "MEMORY WHEN FULL"}, rows)
+}
+
+// planPeak is the highest depth seen; of one that refused, at least the limit and one.
+func planPeak(q plan.Queue) string {
+	if limit, ok := q.Limit.Get(); ok && q.Refused.Or(0) > 0 && q.Peak.Or(0) <= limit {
+		return fmt.Sprintf("≥%d", limit+1)
+	}
+	return Count(q.Peak)
 }
 
 // bytesOf is a size in the largest unit in which it is not below 1.
