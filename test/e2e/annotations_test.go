@@ -47,6 +47,22 @@ func newInjectedEnv(t *testing.T) *env {
 	return e
 }
 
+// injects waits until the API server asks the webhook.
+func (e *env) injects() {
+	e.Helper()
+	e.eventually("the webhook to be in force", func() error {
+		pod := e.create(annotated("probe", nil))
+		zero := int64(0)
+		if err := cluster.client.CoreV1().Pods(e.ns).Delete(e.Context(), "probe", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+			return err
+		}
+		if pod.Labels["linkerd.io/control-plane-ns"] == "" {
+			return errorf("the pod was not injected")
+		}
+		return nil
+	})
+}
+
 func (e *env) annotateNamespace(annotations, labels map[string]string) {
 	e.Helper()
 	ns, err := cluster.client.CoreV1().Namespaces().Get(e.Context(), e.ns, metav1.GetOptions{})
@@ -83,17 +99,7 @@ func annotated(name string, annotations map[string]string) *corev1.Pod {
 func TestAskedAgainstInForce(t *testing.T) {
 	e := newInjectedEnv(t)
 	const backlog = `[{"name":"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG","value":"16"}]`
-	e.eventually("the webhook to be in force", func() error {
-		pod := e.create(annotated("probe", nil))
-		zero := int64(0)
-		if err := cluster.client.CoreV1().Pods(e.ns).Delete(e.Context(), "probe", metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
-			return err
-		}
-		if pod.Labels["linkerd.io/control-plane-ns"] == "" {
-			return errorf("the pod was not injected")
-		}
-		return nil
-	})
+	e.injects()
 	e.create(annotated("plain", nil))
 	e.create(annotated("asked", map[string]string{
 		"config.linkerd.io/proxy-cpu-limit": "1500m", "config.linkerd.io/proxy-additional-env": backlog,
