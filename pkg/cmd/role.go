@@ -18,6 +18,8 @@ import (
 // leastRights are those that everything here needs in a namespace, for pods that
 // are named or selected. Port-forward needs both verbs: WebSocket asks with get,
 // and since Kubernetes 1.35 create is asked for as well.
+// Optional ones are left out: get on nodes, on namespaces and on workloads, which
+// tell what a pod would be made from now.
 func leastRights() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule("", "pods", "get", "list", "watch"),
