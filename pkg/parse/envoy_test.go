@@ -182,6 +182,28 @@ func TestEnvoyRuntimeOfBadPages(t *testing.T) {
 	}
 }
 
+// How often the figures are flushed decides on how exact a window is.
+func TestEnvoyFlush(t *testing.T) {
+	for bootstrap, want := range map[string]float64{ // 0: unknown
+		`{}`:                                5,
+		`{"stats_flush_interval":"2s"}`:     2,
+		`{"stats_flush_interval":"0.250s"}`: 0.25,
+		`{"stats_flush_interval":"-1s"}`:    0,
+		`{"stats_flush_interval":"soon"}`:   0,
+		`{"stats_flush_on_admin":true}`:     0,
+		`{"enable_dispatcher_stats":true}`:  5,
+	} {
+		page := `{"configs":[{"@type":"x.ListenersConfigDump"},{"@type":"type.googleapis.com/envoy.admin.v3.BootstrapConfigDump","bootstrap":` + bootstrap + `}]}`
+		d, err := readEnvoyBootstrapDump([]byte(page))
+		if err != nil || d.flush.Or(0) != want || want == 0 && d.flush.Reason() == "" || d.start.IsKnown() {
+			t.Errorf("%s: every %+v, start %+v: %v", bootstrap, d.flush, d.start, err)
+		}
+	}
+	if _, err := readEnvoyBootstrapDump([]byte(`{"configs":[]}`)); err == nil {
+		t.Error("a page without a bootstrap was read")
+	}
+}
+
 func TestEnvoyVersion(t *testing.T) {
 	for text, want := range map[string]string{
 		"9e55/1.40.0/Clean/RELEASE/BoringSSL":    "1.40.0",

@@ -49,7 +49,11 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		} else {
 			f.problem, f.problemRights, f.read, f.version = "", nil, asked, version
 			f.history.addReading(runtime)
+			first := !p.have
 			wait = p.next(runtime, asked)
+			if runtime.ClockBooked && !first {
+				wait = max(wait, restAfter(f.opt.Now().Sub(asked)))
+			}
 		}
 		f.mu.Unlock()
 		if pause(ctx, wait-f.opt.Now().Sub(asked)) != nil {

@@ -174,6 +174,18 @@ func TestPaceOfABookedClock(t *testing.T) {
 	}
 }
 
+// A proxy that takes long to answer is asked less often, but never so seldom that
+// its figures grow old.
+func TestRestAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: 0, 30 * time.Millisecond: 300 * time.Millisecond, 200 * time.Millisecond: 2 * time.Second, 2 * time.Second: 4 * time.Second,
+	} {
+		if got := restAfter(took); got != want {
+			t.Errorf("after %s: %s, want %s", took, got, want)
+		}
+	}
+}
+
 // unaskable is a proxy whose admin port nobody knows.
 type unaskable struct{ pagedProxy }
 

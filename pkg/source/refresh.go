@@ -20,6 +20,14 @@ const (
 	patience = 1500 * time.Millisecond
 )
 
+// restAfter is how long a proxy is left alone that took so long to answer. Envoy
+// goes through all of its statistics to find the few that are asked for, and a
+// gateway has hundreds of thousands: its main thread then spends a tenth of its
+// time on it at most, until the figures would be too old to be shown.
+func restAfter(took time.Duration) time.Duration {
+	return min(10*took, metricsOldAfter-time.Second)
+}
+
 // pace decides when to scrape next.
 type pace struct {
 	last        model.Runtime
