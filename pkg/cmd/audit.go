@@ -37,8 +37,8 @@ const auditExample = `  # The workloads of a namespace, and of all namespaces wi
   # on a big node
   kubectl backlog audit -A --fail-on=warning
 
-  # What waits for a restart
-  kubectl backlog audit -A -o jsonpath='{range .items[?(@.findings[*].kind=="waits-for-restart")]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}'`
+  # What each workload was found with
+  kubectl backlog audit -A -o jsonpath='{range .items[*]}{.severity} {.metadata.namespace}/{.metadata.name}: {.findings[*].kind}{"\n"}{end}'`
 
 // auditOptions are those of `audit`.
 type auditOptions struct {

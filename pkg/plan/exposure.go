@@ -210,7 +210,7 @@ func findings(s Spec, e Exposure) []Finding {
 				continue // not even read
 			}
 			add(Finding{FindFatal, model.SeverityCritical, "fatal: " + k.Name, cmp.Or(k.Why, k.Asked.Reason())})
-		case k.Differs() && !k.Remedy.Restart && k.Why != "":
+		case k.Differs() && !k.Remedy.Restart && !s.Pod.Manifest.Paused && k.Why != "":
 			add(Finding{FindIgnored, model.SeverityWarning, fmt.Sprintf("%s %s, not the %s asked for", k.Name, text(k.InForce), text(k.Asked)), k.Why})
 		case k.Differs():
 			add(Finding{

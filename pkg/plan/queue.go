@@ -120,10 +120,10 @@ func (b *builder) concerned(q *Queue) bool {
 // settable says whether it is the listener that a wanted backlog is for: the
 // inbound one, or the server's own where no proxy stands in front of it.
 func (b *builder) settable(q *Queue) bool {
-	if q.Role == model.RoleInbound {
-		return true
-	}
-	return q.Role == model.RoleApp && !slices.ContainsFunc(b.in.Pods, func(p model.Pod) bool { return p.Proxy.Sidecar })
+	inFront := slices.ContainsFunc(b.in.Pods, func(p model.Pod) bool {
+		return p.Proxy.Sidecar || slices.ContainsFunc(p.Listeners, func(l model.Listener) bool { return l.Role == model.RoleInbound })
+	})
+	return q.Role == model.RoleInbound || q.Role == model.RoleApp && !inFront
 }
 
 func (b *builder) fill(q *Queue) {
