@@ -89,8 +89,12 @@ func NewManifests(o ManifestsOptions) *Manifests {
 // Of is what the pod was made from, as it is now. It waits for the API server
 // where nobody asked within half a minute.
 func (m *Manifests) Of(ctx context.Context, pod *corev1.Pod) model.Manifest {
+	var namespace workload
+	var err error
+	var both sync.WaitGroup
+	both.Go(func() { namespace, err = m.get(ctx, object{"Namespace", "", pod.Namespace}) })
 	found := m.ofWorkload(ctx, pod)
-	namespace, err := m.get(ctx, object{"Namespace", "", pod.Namespace})
+	both.Wait()
 	if err != nil {
 		found.Namespace = model.Unknown[map[string]string](why(err))
 		return found

@@ -71,11 +71,26 @@ func asks(get func(name string) placed, legacy bool) (asked []ask, refused map[s
 		if err != nil {
 			refused[annAdditionalEnv] = at.origin(at.value, "ignored: not a JSON list of name and value")
 		}
-		for _, e := range entries {
+		for _, e := range deciding(entries) {
 			asked = append(asked, ask{e.Name, fromEntry(e), at.origin(e.Name+"="+e.Value, ""), at})
 		}
 	}
 	return asked, refused
+}
+
+// deciding keeps the entries that decide on a knob, of each name the last: a list
+// may have twenty thousand.
+func deciding(entries []corev1.EnvVar) []corev1.EnvVar {
+	var kept []corev1.EnvVar
+	for _, name := range knobVariables() {
+		for i := len(entries) - 1; i >= 0; i-- {
+			if entries[i].Name == name {
+				kept = append(kept, entries[i])
+				break
+			}
+		}
+	}
+	return kept
 }
 
 // origin is the link of a chain that the annotation is.

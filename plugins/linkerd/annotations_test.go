@@ -3,6 +3,8 @@ package linkerd
 import (
 	"strings"
 	"testing"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
 // TestAsks goes through what the injector makes of each annotation.
@@ -27,7 +29,9 @@ func TestAsks(t *testing.T) {
 		{ratioAnn, "1.0", "refused: not between 0 and 1 (1 itself is refused too)"},
 		{ratioAnn, "0", "refused: not between 0 and 1 (1 itself is refused too)"},
 		{ratioAnn, "50%", "refused: not between 0 and 1 (1 itself is refused too)"},
-		{additional, `[{"name":"A","value":"1"}]`, "A=1"},
+		{additional, `[{"name":"LINKERD2_PROXY_CORES","value":"1"}]`, "LINKERD2_PROXY_CORES=1"},
+		{additional, `[{"name":"LINKERD2_PROXY_CORES","value":"1"},{"name":"LINKERD2_PROXY_CORES","value":"3"}]`, "LINKERD2_PROXY_CORES=3"},
+		{additional, `[{"name":"LINKERD2_PROXY_LOG","value":"debug"}]`, ""},
 		{additional, `[]`, ""},
 		{additional, `null`, ""},
 		{additional, ``, "ignored: not a JSON list of name and value"},
@@ -47,10 +51,24 @@ func TestAsks(t *testing.T) {
 // A long value is repeated in part.
 func TestLongValuesAreShortened(t *testing.T) {
 	long := strings.Repeat("ä", 100_000)
-	asked, refused := asks(places{pod: podWith(pairs{limit, long, additional, `[{"name":"A","value":"` + long + `"}]`}, nil)}.ofPod, false)
+	asked, refused := asks(places{pod: podWith(pairs{limit, long, additional, `[{"name":"LINKERD2_PROXY_CORES","value":"` + long + `"}]`}, nil)}.ofPod, false)
 	for what, text := range map[string]string{"refused": refused[limit].Value, "asked": asked[0].origin.Value} {
 		if n := len([]rune(text)); n != shown+1 || !strings.HasSuffix(text, "…") {
 			t.Errorf("%s value is repeated with %d characters", what, n)
 		}
+	}
+}
+
+// Of a list as long as the API server takes, what decides on no knob is passed over.
+func TestLongListsAreBounded(t *testing.T) {
+	list := "[" + strings.Repeat(`{"name":"A"},`, 20_000) + `{"name":"LINKERD2_PROXY_CORES_MAX","value":"3"}]`
+	p := pod(pairs{additional, list}, pairs{most, "3"})
+	asked, _ := asks(places{pod: p}.ofPod, false)
+	if len(asked) != 1 {
+		t.Errorf("%d variables kept, want that of the workers", len(asked))
+	}
+	k := workersOf(t, p, model.Known[int64](8), running("2.366.0", 3))
+	if k.Asked.Or(0) != 3 || k.Why != "" || len(k.Chain) > 10 {
+		t.Errorf("asked %d, why %q, %d links", k.Asked.Or(0), k.Why, len(k.Chain))
 	}
 }

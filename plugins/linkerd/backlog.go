@@ -175,8 +175,12 @@ func (c configuration) backlogRemedy(variable string) model.Remedy {
 // replaces it must keep these.
 func (c configuration) otherEntries(variable string) int {
 	n := 0
-	for _, a := range c.asked {
-		if a.origin.Name == annAdditionalEnv && a.variable != variable && !a.at.gone {
+	entries, err := additionalEnv(c.list)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if e.Name != variable {
 			n++
 		}
 	}

@@ -19,8 +19,21 @@ func FuzzKnobs(f *testing.F) {
 			pairs{limit, limitText, request, requestText, ratioAnn, ratioText, additional, list, "linkerd.io/proxy-version", limitText},
 			pairs{most, maxText, least, minText, share, shareText, cores, coresText, inbound, backlogText, "LINKERD2_PROXY_INBOUND_LISTEN_ADDR", list},
 		)
-		for _, nodeCPUs := range []model.Value[int64]{model.Known(node), model.Unknown[int64]("not asked")} {
-			for _, k := range New().Knobs(p, nodeCPUs, running(ratioText, 2)) {
+		live := running(ratioText, 2)
+		// What the pod was made from says the same words in other places.
+		changed := made{
+			template:  pairs{limit, requestText, additional, maxText, ratioAnn, shareText},
+			namespace: pairs{request, limitText, additional, list, ratioAnn, ratioText},
+			outdated:  []string{"", "yes", "no"}[len(list)%3], strategy: coresText, paused: len(maxText)%2 > 0, kind: []string{"", "StatefulSet", "CronJob", minText}[len(minText)%4],
+		}.put(running(ratioText, 2))
+		for i, nodeCPUs := range []model.Value[int64]{model.Known(node), model.Unknown[int64]("not asked"), model.Known(node)} {
+			if i == 2 {
+				live = changed
+			}
+			for _, k := range New().Knobs(p, nodeCPUs, live) {
+				if k.Remedy.Restart && (!k.Differs() || k.Why == "") {
+					t.Errorf("%s: a restart for nothing: asked %+v, in force %+v, why %q", k.Name, k.Asked, k.InForce, k.Why)
+				}
 				n, ok := k.Asked.Get()
 				switch {
 				case !ok && k.Asked.Reason() == "":

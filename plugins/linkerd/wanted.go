@@ -32,6 +32,9 @@ type configuration struct {
 	// asked is what annotations ask for now, made what those of the pod did.
 	asked, made []ask
 	refused     map[string]model.Origin
+	// list is the annotation of additional variables that counts; empty when there
+	// is none.
+	list string
 	// ratio is an annotation of the namespace that does nothing; nil when there is none.
 	ratio *model.Origin
 }
@@ -40,6 +43,7 @@ func configure(pod *corev1.Pod, container *corev1.Container, live model.Pod) con
 	c := configuration{pod: pod, container: container, proxy: live.Proxy.Version, env: live.Proxy.Env}
 	at := places{pod, live.Manifest, live.Workload}
 	c.asked, c.refused = asks(at.now, c.legacy())
+	c.list = at.now(annAdditionalEnv).value
 	c.made, _ = asks(at.ofPod, c.legacy())
 	for _, was := range c.made {
 		if _, still := c.ask(was.variable); !still {

@@ -252,12 +252,12 @@ func countCPUs(n int) string {
 	return strconv.Itoa(n) + " CPUs"
 }
 
-// workersRemedy names the annotation that is in use already, else the limit: it
-// works in every version. It goes on the pod template: the ratio of a namespace
-// is not inherited.
+// workersRemedy names the annotation that is in use already, or that somebody put
+// on the namespace, where a ratio does nothing; else the limit, which works in
+// every version. It goes on the pod template.
 func (c configuration) workersRemedy() model.Remedy {
 	_, asked := c.ask(varRatio)
-	if asked || c.lookup(varRatio).set {
+	if asked || c.ratio != nil || c.lookup(varRatio).set {
 		return model.Remedy{
 			Where: wherePodTemplate, Name: annRatio, Unit: "ratio",
 			Form: "a share of the node's CPUs, above 0 and below 1; takes a restart",

@@ -278,4 +278,9 @@ func TestWorkersRemedy(t *testing.T) {
 			t.Errorf("%s: remedy %+v, want %s", tt.name, r, tt.want)
 		}
 	}
+	// Where somebody put a ratio on the namespace, the template is where it works.
+	live := made{namespace: pairs{ratioAnn, "0.5"}}.put(running("2.366.0", 1))
+	if r := workersOf(t, pod(nil, nil), model.Known[int64](4), live).Remedy; r.Where != "pod template annotation" || r.Name != ratioAnn || r.Restart {
+		t.Errorf("a ratio of the namespace: remedy %+v", r)
+	}
 }

@@ -56,6 +56,21 @@ func TestWorkersWhy(t *testing.T) {
 				`LINKERD2_PROXY_CORES="two" is ignored: not a whole number above 0`,
 		},
 		{
+			"CORES asks for more than the minimum in its place",
+			pod(pairs{additional, `[{"name":"LINKERD2_PROXY_CORES","value":"4"}]`}, pairs{cores, "4"}), "2.366.0", 1, 1,
+			`LINKERD2_PROXY_CORES="4" is ignored: LINKERD2_PROXY_CORES_MIN stands in its place`,
+		},
+		{
+			"CORES asks for less", pod(nil, pairs{least, "2", cores, "1"}), "2.366.0", 2, 2, "",
+		},
+		{
+			"a malformed CORES that nobody reads", pod(nil, pairs{cores, "two"}), "2.366.0", 1, 1, "",
+		},
+		{
+			"the last of equal names is malformed", pod(nil, pairs{most, "3", most, "three"}), "2.366.0", 1, 1,
+			`LINKERD2_PROXY_CORES_MAX="three" is ignored: not a whole number above 0`,
+		},
+		{
 			"a ratio out of range", pod(nil, pairs{share, "1.5"}), "2.366.0", 1, 1,
 			`LINKERD2_PROXY_CORES_MAX_RATIO="1.5" is ignored: not above 0 and at most 1`,
 		},
