@@ -16,7 +16,8 @@ import (
 type Adapter interface {
 	// Name is one lower-case word: "linkerd".
 	Name() string
-	// Match gives the proxy's container in this pod; false when there is none.
+	// Match gives the container of the proxy or server in this pod; false when there
+	// is none. An adapter for whatever server there is names no container.
 	Match(pod *corev1.Pod) (container string, ok bool)
 }
 
@@ -61,6 +62,14 @@ type SeldomReader interface {
 // One that does not say is the server itself.
 type SidecarTeller interface {
 	Sidecar(pod *corev1.Pod) bool
+}
+
+// ThreadTeller tells a server's workers by the threads of its process and of the
+// processes that descend from it, where its own figures do not tell how busy they
+// are.
+type ThreadTeller interface {
+	// WorkerThreads gives the threads of each worker, or why they cannot be told.
+	WorkerThreads(process model.Process) (workers [][]model.Thread, reason string)
 }
 
 // EnvReader asks the running proxy for variables that decide on a knob and that

@@ -4,6 +4,8 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/plugins/envoy"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins/istio"
 	"github.com/kubectl-backlog/kubectl-backlog/plugins/linkerd"
+	"github.com/kubectl-backlog/kubectl-backlog/plugins/nginx"
+	"github.com/kubectl-backlog/kubectl-backlog/plugins/process"
 )
 
 // All gives the adapters in order of precedence: the first that matches a pod
@@ -13,5 +15,7 @@ func All() []Adapter {
 		linkerd.New(),
 		istio.New(),
 		envoy.New(),
+		nginx.New(),
+		process.New(), // matches every pod
 	}
 }

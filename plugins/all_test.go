@@ -17,6 +17,9 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 			"RoleTeller", "AdminTeller", "PageReader", "SeldomReader", "Configurer", "SidecarTeller", "ManifestReader", "KnobTeller",
 		},
 		"envoy": {"RoleTeller", "AdminTeller", "PageReader", "SeldomReader", "Configurer", "SidecarTeller", "KnobTeller"},
+		"nginx": {"RoleTeller", "AdminTeller", "PageReader", "Configurer", "SidecarTeller", "ThreadTeller"},
+		// It has no admin endpoint, and stands in front of nothing.
+		"process": {"Configurer", "ThreadTeller"},
 	}
 	for _, a := range All() {
 		has := map[string]bool{}
@@ -30,6 +33,7 @@ func TestAllSatisfyTheInterfacesTheyAreMeantTo(t *testing.T) {
 		_, has["KnobTeller"] = a.(KnobTeller)
 		_, has["PageReader"] = a.(PageReader)
 		_, has["SeldomReader"] = a.(SeldomReader)
+		_, has["ThreadTeller"] = a.(ThreadTeller)
 		want, ok := wants[a.Name()]
 		if !ok {
 			t.Errorf("adapter %q is not in this test", a.Name())
@@ -52,6 +56,9 @@ func TestAllIsOrderedAndFresh(t *testing.T) {
 	if all[0].Name() != "linkerd" {
 		t.Errorf("the first adapter is %q, want linkerd", all[0].Name())
 	}
+	if last := all[len(all)-1].Name(); last != "process" {
+		t.Errorf("the last adapter is %q, want process, which matches every pod", last)
+	}
 	all[0] = nil
 	if All()[0] == nil {
 		t.Error("All gives out a slice that is shared")
@@ -61,8 +68,9 @@ func TestAllIsOrderedAndFresh(t *testing.T) {
 // No adapter may claim a pod that has no proxy, nor stumble over an empty one.
 func TestNoAdapterMatchesAnEmptyPod(t *testing.T) {
 	for _, a := range All() {
-		if container, ok := a.Match(&corev1.Pod{}); ok {
-			t.Errorf("adapter %q finds %q in an empty pod", a.Name(), container)
+		container, ok := a.Match(&corev1.Pod{})
+		if container != "" || ok != (a.Name() == "process") {
+			t.Errorf("adapter %q finds %q in an empty pod (%v)", a.Name(), container, ok)
 		}
 	}
 }

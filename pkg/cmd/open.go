@@ -233,12 +233,18 @@ func annotationPrefixes(adapters []plugins.Adapter) []string {
 	return prefixes
 }
 
-// proxyOf is the container of the pod's proxy; empty when no adapter knows one.
+// proxyOf is the container of the proxy that stands in front of the pod's server;
+// empty when no adapter knows one.
 func proxyOf(adapters []plugins.Adapter, pod *corev1.Pod) string {
 	for _, a := range adapters {
-		if container, ok := a.Match(pod); ok {
+		container, ok := a.Match(pod)
+		if !ok {
+			continue
+		}
+		if teller, ok := a.(plugins.SidecarTeller); ok && teller.Sidecar(pod) {
 			return container
 		}
+		return "" // the server itself
 	}
 	return ""
 }

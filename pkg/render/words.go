@@ -163,9 +163,11 @@ func OverflowRate(p model.Pod, l model.Listener) string {
 	return Rate(own)
 }
 
-// proxyless says whether the pod has no proxy that would tell about its workers.
+// proxyless says whether the pod has no proxy that would tell about its workers, and
+// its threads do not tell of them either.
 func proxyless(p model.Pod) bool {
-	return p.Proxy.Adapter == "" && !p.Runtime.Workers.IsKnown()
+	return p.Proxy.Adapter == "" && !p.Runtime.Workers.IsKnown() &&
+		!slices.ContainsFunc(p.Knobs, func(k model.Knob) bool { return k.Name == "workers" && k.InForce.IsKnown() })
 }
 
 // PodName is NAMESPACE/NAME, or the name alone for this machine, which has no
@@ -214,6 +216,9 @@ func Busy(p model.Pod) string {
 // that differ as in force ≠ asked ("workers 1≠2,inbound 128≠1024"), Unknown
 // when a knob could not be compared, NotApplicable where there are no knobs.
 func Config(p model.Pod) string {
+	if p.Proxy.Adapter == "" {
+		return NotApplicable // nobody knows this server's settings
+	}
 	var differ []string
 	unknown, compared := false, false
 	for _, k := range p.Knobs {

@@ -133,7 +133,12 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 	if f.adapter == nil {
 		return
 	}
-	p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version, Env: f.environment()}
+	if f.proxy != "" {
+		p.Proxy = model.Proxy{Adapter: f.adapter.Name(), Container: f.proxy, Version: f.version, Env: f.environment()}
+		if !f.hasMetrics() {
+			p.Proxy.Version = model.Unknown[string]("no page of the server's that would tell it is known")
+		}
+	}
 	if teller, ok := f.adapter.(plugins.SidecarTeller); ok {
 		p.Proxy.Sidecar = teller.Sidecar(f.pod)
 	}
@@ -148,6 +153,7 @@ func (f *follower) fillProxy(p *model.Pod, now time.Time) {
 			}
 		}
 	}
+	f.fillFromThreads(p)
 	if c, ok := f.adapter.(plugins.Configurer); ok {
 		p.Knobs = c.Knobs(f.pod, f.cpus(p), *p)
 	}
@@ -168,7 +174,7 @@ func (f *follower) cpus(p *model.Pod) model.Value[int64] {
 func (f *follower) runtime(now time.Time) model.Runtime {
 	var reason string
 	switch n := len(f.history.readings); {
-	case f.adapter == nil:
+	case !f.hasMetrics():
 		reason = "no proxy that reports its workers was recognised in this pod"
 	case n == 0 && f.problem != "":
 		reason = f.problem

@@ -18,7 +18,7 @@ import (
 type follower struct {
 	opt     ClusterOptions
 	adapter plugins.Adapter
-	proxy   string // container of the proxy
+	proxy   string // container of the proxy or server; empty where the adapter names none
 
 	// changed says that the pod is another than before, renew that somebody wants
 	// a new probe. Both hold one signal.

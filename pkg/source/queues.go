@@ -34,7 +34,7 @@ const reasonNotAsked = "the queue was not asked for (--via metrics)"
 // started it to say. One that died with its target is replaced by one without a
 // target, since the target restarts.
 func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
-	spec := f.opt.Spec(f.current(), f.proxy)
+	spec := f.opt.Spec(f.current(), f.sidecar())
 	for {
 		probe, err := f.ensure(ctx, spec, slots)
 		if err == nil {
@@ -75,10 +75,30 @@ func (f *follower) followProbe(ctx context.Context, slots chan struct{}) {
 // app's container as a preference. proxy is the container of the pod's proxy.
 func (o *ClusterOptions) Spec(pod *corev1.Pod, proxy string) collect.ProbeSpec {
 	spec := o.Probe
-	if spec.Target == "" && o.Target != nil {
-		spec.Target, spec.Loose = o.Target(pod, proxy), true
+	if spec.Target != "" || o.Target == nil {
+		return spec
+	}
+	spec.Loose = true
+	// The server that an adapter knows comes before other containers.
+	if server := o.server(pod); server != nil && proxy == "" {
+		alone := *pod
+		alone.Spec.Containers = []corev1.Container{*server}
+		spec.Target = o.Target(&alone, "")
+	}
+	if spec.Target == "" {
+		spec.Target = o.Target(pod, proxy)
 	}
 	return spec
+}
+
+// server is the container that the pod's adapter names; nil when it names none.
+func (o *ClusterOptions) server(pod *corev1.Pod) *corev1.Container {
+	for _, a := range o.Adapters {
+		if name, ok := a.Match(pod); ok {
+			return containerNamed(pod, name)
+		}
+	}
+	return nil
 }
 
 // diedWithTarget says whether a probe ended since it shared the processes of a
@@ -166,13 +186,14 @@ func (f *follower) containers(pod *corev1.Pod) []string {
 		return []string{f.opt.Probe.Target}
 	}
 	var names []string
+	proxy := f.sidecar()
 	for _, c := range pod.Spec.Containers {
-		if c.Name != f.proxy {
+		if c.Name != proxy {
 			names = append(names, c.Name)
 		}
 	}
-	if f.proxy != "" {
-		names = append(names, f.proxy)
+	if proxy != "" {
+		names = append(names, proxy)
 	}
 	return names
 }

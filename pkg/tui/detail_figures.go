@@ -63,7 +63,7 @@ func (d *detail) workers() {
 		return
 	}
 	d.section("Workers", "of "+render.Proxy(p))
-	if !r.Workers.IsKnown() && r.Workers.Reason() != "" {
+	if render.Workers(p) == render.Unknown && r.Workers.Reason() != "" {
 		d.plain("unknown", r.Workers.Reason())
 		return
 	}
