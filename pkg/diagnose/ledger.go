@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -99,6 +100,11 @@ func (a *account) add(p *model.Pod, window float64) bool {
 // the same frame.
 func (a *account) append(sample model.Pod, window float64) bool {
 	sample.Verdicts, sample.Earlier = nil, nil
+	if !sample.Sample.Uptime.IsKnown() && len(sample.Listeners) == 0 && sample.Runtime.Clock.IsKnown() {
+		// Without frames the proxy's own clock is the only one there is.
+		sample.Sample.Uptime = sample.Runtime.Clock
+		sample.Sample.Sandbox = fmt.Sprintf("process %v", sample.Runtime.Start.Or(0))
+	}
 	n := len(a.samples)
 	up, ok := sample.Sample.Uptime.Get()
 	if n > 0 && a.samples[n-1].Sample.Uptime == sample.Sample.Uptime && a.samples[n-1].Sample.Sandbox == sample.Sample.Sandbox {

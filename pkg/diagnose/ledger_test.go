@@ -91,3 +91,29 @@ func TestLedgerTakesTheSamplesInBetween(t *testing.T) {
 		t.Errorf("%s over %v s: %s", v.Class, v.Window, v.Sentence)
 	}
 }
+
+// Where the queues could not be read, the proxy's own figures still tell whether
+// its workers keep up, and nothing is said of the queues.
+func TestWorkersAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load func(int, *model.Runtime)
+		want model.Class
+	}{
+		{"saturated", busy(0.99, 0.98), model.ClassSaturated},
+		{"starved", busy(0.99, 0.2), model.ClassCPUStarved},
+		{"idle", busy(0.1, 0.1), model.ClassTooEarly},
+	} {
+		l := diagnose.NewLedger(diagnose.Options{})
+		var s model.Snapshot
+		for _, p := range server(64).proxy(tt.load).quiet(20).history().Samples {
+			p.Meta.Name, p.Listeners, p.Sample = "a", nil, model.Sample{}
+			p.Counters, p.Collection = model.Counters{}, model.Collection{Via: model.ViaMetrics, Stage: model.StageFailed, Message: "refused"}
+			s = model.Snapshot{Pods: []model.Pod{p}}
+			l.Judge(&s)
+		}
+		if v := s.Pods[0].Verdicts[0]; v.Class != tt.want {
+			t.Errorf("%s: %s: %s", tt.name, v.Class, v.Sentence)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type podRule struct {
 func podFirst() []firstRule {
 	return []firstRule{
 		{model.ClassNotAttributable, hostNetwork},
+		{model.ClassSaturated, workersAlone},
 		{model.ClassTooEarly, tooEarly},
 		{model.ClassStarting, starting},
 	}

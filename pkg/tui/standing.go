@@ -11,7 +11,7 @@ import (
 // little was seen, or nothing can be judged, so that its state is the word.
 func judged(p model.Pod) (model.Verdict, bool) {
 	switch p.Collection.Stage {
-	case model.StageOK, model.StageStale, model.StageEnded:
+	case model.StageOK, model.StageStale, model.StageEnded, model.StageFailed: // failed: the proxy may tell alone
 	default:
 		return model.Verdict{}, false
 	}

@@ -250,13 +250,18 @@ func (f provoked) wrong(p item) string {
 	return ""
 }
 
+// wantsCPU gives a pod's proxy its share beside what else runs on the machine.
+func wantsCPU(p *corev1.Pod) {
+	p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("700m")}
+}
+
 // Two faults that need the CPU: one that uses all of a worker, and one that gets
 // a tenth of what it wants.
 func TestVerdictsOnWorkers(t *testing.T) {
 	e := newEnv(t, nil)
 	busy := map[string]string{"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG": "16", "TOKIOPROXY_BURN_US": "4000"}
 	for _, f := range []provoked{
-		{name: "saturated", pod: proxyPod("saturated", busy), want: model.ClassSaturated},
+		{name: "saturated", pod: proxyPod("saturated", busy, wantsCPU), want: model.ClassSaturated},
 		{name: "starved", pod: proxyPod("starved", busy, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
 		}), want: model.ClassCPUStarved},
