@@ -95,7 +95,10 @@ func (o *auditOptions) run(ctx context.Context) error {
 		return err
 	}
 	var found plan.Exposures
-	a := newAuditor(ctx, client)
+	a, err := newAuditor(ctx, client)
+	if err != nil {
+		return target.Explain(err)
+	}
 	problems, err := o.eachPod(ctx, client, a, func(pod *corev1.Pod) { found.Add(a.spec(ctx, pod)) })
 	if err != nil {
 		return target.Explain(err)

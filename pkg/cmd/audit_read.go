@@ -46,14 +46,13 @@ type namespaced struct {
 	istio       string // the label istio-injection
 }
 
-func newAuditor(ctx context.Context, client kubernetes.Interface) *auditor {
+func newAuditor(ctx context.Context, client kubernetes.Interface) (*auditor, error) {
 	a := &auditor{
 		client: client, adapters: plugins.All(), nodes: map[string]model.Value[int64]{}, namespaces: map[string]namespaced{},
 		workloads: map[owner]model.Manifest{}, kindWhy: map[string]string{},
 	}
 	a.prefixes = append(annotationPrefixes(a.adapters), injectAnnotation)
-	a.readNodes(ctx)
-	return a
+	return a, a.readNodes(ctx)
 }
 
 // lister makes one kind's List one of any kind.
@@ -77,11 +76,15 @@ func eachItem[T any, P interface {
 }
 
 // readNodes reads the CPUs of all nodes. Many users may not.
-func (a *auditor) readNodes(ctx context.Context) {
+func (a *auditor) readNodes(ctx context.Context) error {
 	err := eachItem(ctx, metav1.ListOptions{}, lister(a.client.CoreV1().Nodes().List), func(n *corev1.Node) { a.nodes[n.Name] = cpusOf(n) })
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
 		a.nodesWhy = a.missing("nodes", "one worker on a big node is not found", err)
+	case err != nil:
+		return fmt.Errorf("listing nodes: %w", err)
 	}
+	return nil
 }
 
 // missing notes what may not be read, and what is not found therefore.
@@ -94,7 +97,9 @@ func (a *auditor) missing(what, so string, err error) string {
 // read gets what pods of a namespace ("" for all) are compared with. Only an API
 // server that cannot be asked is an error.
 func (a *auditor) read(ctx context.Context, namespace string) error {
-	a.readNamespaces(ctx, namespace)
+	if err := a.readNamespaces(ctx, namespace); err != nil {
+		return err
+	}
 	apps, o := a.client.AppsV1(), metav1.ListOptions{}
 	add := func(kind, namespace, name string, m model.Manifest) { a.workloads[owner{namespace, kind, name}] = m }
 	for _, kind := range []struct {
@@ -131,7 +136,7 @@ func (a *auditor) read(ctx context.Context, namespace string) error {
 	return nil
 }
 
-func (a *auditor) readNamespaces(ctx context.Context, namespace string) {
+func (a *auditor) readNamespaces(ctx context.Context, namespace string) error {
 	keep := func(n *corev1.Namespace) {
 		a.namespaces[n.Name] = namespaced{a.wanted(n.Annotations), n.Labels["istio-injection"]}
 	}
@@ -144,9 +149,13 @@ func (a *auditor) readNamespaces(ctx context.Context, namespace string) {
 			keep(n)
 		}
 	}
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		a.namesWhy = a.missing("namespaces", "what they ask for is not found", err)
+	case err != nil:
+		return fmt.Errorf("reading namespaces: %w", err)
 	}
+	return nil
 }
 
 // manifest keeps of a workload what pods are compared with.

@@ -40,7 +40,7 @@ func (a *auditor) spec(_ context.Context, pod *corev1.Pod) plan.Spec {
 	s.Injects = a.injects(pod, s.Pod.Manifest)
 	for _, adapter := range a.adapters {
 		container, ok := adapter.Match(pod)
-		if !ok {
+		if !ok || container == "" { // whatever server there is tells nothing by its spec
 			continue
 		}
 		s.Pod.Proxy = model.Proxy{Adapter: adapter.Name(), Container: container, Image: imageOf(pod, container)}

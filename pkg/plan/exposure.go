@@ -168,10 +168,10 @@ func exposure(s Spec) Exposure {
 		Adapter: p.Proxy.Adapter, Image: p.Proxy.Image, NodeCPUs: s.NodeCPUs,
 		Workers: model.Unknown[int64]("no proxy was recognised"), Backlog: model.Unknown[int64]("no proxy was recognised"),
 	}
+	if s.Injects != "" && !p.Proxy.Sidecar {
+		e.Findings = append(e.Findings, notInjected(s))
+	}
 	if p.Proxy.Adapter == "" {
-		if s.Injects != "" {
-			e.Findings = append(e.Findings, notInjected(s))
-		}
 		return e
 	}
 	e.Workers = s.MadeWorkers()
@@ -180,7 +180,7 @@ func exposure(s Spec) Exposure {
 	} else {
 		e.Backlog = model.Unknown[int64]("the spec does not tell it")
 	}
-	e.Findings = findings(s, e)
+	e.Findings = append(e.Findings, findings(s, e)...)
 	return e
 }
 
