@@ -74,9 +74,25 @@ func TestConfig(t *testing.T) {
 		"workers 1≠2":                       {{Name: "workers", Asked: known(2), InForce: known(1)}, {Name: "inbound backlog", Asked: known(1), InForce: unknown}},
 		"inbound 128≠1024,outbound 128≠256": {{Name: "inbound backlog", Asked: known(1024), InForce: known(128)}, {Name: "outbound backlog", Asked: known(256), InForce: known(128)}},
 	} {
-		if got := Config(model.Pod{Knobs: knobs}); got != want {
+		if got := Config(model.Pod{Proxy: model.Proxy{Adapter: "linkerd"}, Knobs: knobs}); got != want {
 			t.Errorf("Config = %q, want %q", got, want)
 		}
+	}
+}
+
+// Of a server that no adapter knows, the threads may tell the workers: these are
+// shown, and nothing is said of settings that nobody read.
+func TestWorkersOfAServerThatNobodyKnows(t *testing.T) {
+	p := model.Pod{Knobs: []model.Knob{{Name: "workers", Asked: model.Unknown[int64]("not read"), InForce: known(4)}}}
+	p.Runtime = model.UnknownRuntime("no proxy")
+	if Workers(p) != "4" || Busy(p) != Unknown || Config(p) != NotApplicable || Proxy(p) != NotApplicable {
+		t.Errorf("workers %s busy %s config %s proxy %s", Workers(p), Busy(p), Config(p), Proxy(p))
+	}
+	if p.Runtime.Window.Busy = model.Known(0.25); Busy(p) != "0.25" {
+		t.Errorf("busy %s", Busy(p))
+	}
+	if p.Knobs = nil; Workers(p) != NotApplicable {
+		t.Errorf("workers %s of a server whose threads tell nothing", Workers(p))
 	}
 }
 
