@@ -3,10 +3,10 @@
 # registry and no daemon, and installs nothing.
 #
 # usage: build.sh [OUTDIR [NAME...]]
-#   NAME is an image (tools noss tokioproxy load envoy; all of them when none is named), which
+#   NAME is an image (tools noss tokioproxy load envoy nginx; all of them when none is named), which
 #   becomes OUTDIR/NAME.tar with the tag docker.io/local/NAME:1, or a program (bin/badserver
-#   bin/burst bin/envoy bin/fortio bin/tokioproxy), which becomes OUTDIR/bin/…, or cargo-test, which
-#   runs the tests of tokioproxy with what is already built for it.
+#   bin/burst bin/envoy bin/fortio bin/nginx bin/tokioproxy), which becomes OUTDIR/bin/…, or
+#   cargo-test, which runs the tests of tokioproxy with what is already built for it.
 #   OUTDIR defaults to the folder that test/cluster/up.sh loads images from.
 #
 # What is up to date stays untouched: each result carries a hash of all that went into it.
@@ -36,11 +36,13 @@ check_tools() {
 		case $name in
 		bin/tokioproxy | cargo-test) need+=(cargo) ;;
 		bin/envoy) need+=(pip3) ;;
+		bin/nginx) need+=(nginx) ;;
 		bin/*) need+=(go) ;;
 		tokioproxy) need+=(cargo go) ;;
 		tools) need+=(go busybox ss nstat) ;;
 		noss | load) need+=(go busybox) ;;
 		envoy) need+=(go pip3) ;;
+		nginx) need+=(go busybox nginx) ;;
 		esac
 	done
 	for name in $(printf '%s\n' "${need[@]}" | sort -u); do
@@ -49,6 +51,8 @@ check_tools() {
 			missing+=("cargo and rustc 1.85 or later (rustup)") ;;
 		go) find_tool go >/dev/null || missing+=("go $(sed -n 's/^go //p' "$here/go.mod") or later") ;;
 		pip3) find_tool pip3 >/dev/null && find_tool python3 >/dev/null || missing+=("pip3 (Debian: python3-pip)") ;;
+		nginx) find_tool nginx >/dev/null || { find_tool apt-get && find_tool dpkg-deb; } >/dev/null ||
+			missing+=("nginx, or apt-get and dpkg-deb to fetch Debian's package") ;;
 		ss | nstat) find_tool "$name" >/dev/null || missing+=("$name (Debian: iproute2)") ;;
 		busybox)
 			busybox=$(find_tool busybox) && is_static "$busybox" ||
@@ -149,6 +153,30 @@ envoy_program() {
 	made "$out" "$want"
 }
 
+# nginx_program takes the real nginx of this machine, or out of Debian's package, which is
+# fetched once and not installed. apt checks its signature.
+nginx_program() {
+	local out=$bin/nginx package=$state/nginx want=debian installed=
+	installed=$(find_tool nginx) && want=$(key "$installed")
+	keys[nginx]=$want
+	if ! fresh "$out" "$want"; then
+		if [ -n "$installed" ]; then
+			cp "$installed" "$out.new"
+		else
+			say "fetching nginx"
+			rm -rf "$package"
+			mkdir -p "$package"
+			logged nginx env -C "$package" apt-get -qq -o APT::Sandbox::User=root download nginx
+			logged nginx dpkg-deb -x "$package"/nginx_*.deb "$package"
+			mv "$package/usr/sbin/nginx" "$out.new"
+			rm -rf "$package"
+		fi
+		chmod 755 "$out.new"
+		made "$out" "$want"
+	fi
+	keys[nginx]=$(key "$out")
+}
+
 program() {
 	[ -n "${keys[$1]:-}" ] && return
 	case $1 in
@@ -157,7 +185,8 @@ program() {
 	mkimage) go_program mkimage . "$here/mkimage" ;;
 	tokioproxy) cargo_program ;;
 	envoy) envoy_program ;;
-	*) die "no program is called $1: take badserver, burst, fortio, envoy or tokioproxy" ;;
+	nginx) nginx_program ;;
+	*) die "no program is called $1: take badserver, burst, fortio, envoy, nginx or tokioproxy" ;;
 	esac
 }
 
@@ -190,7 +219,9 @@ build_one() {
 		"$bin/fortio=usr/bin/fortio" "$bin/burst=usr/bin/burst" "$bin/badserver=usr/bin/badserver" ;;
 	# Not root, as Envoy's own images.
 	envoy) image envoy envoy -cmd /usr/local/bin/envoy -user 101:101 "$bin/envoy=usr/local/bin/envoy" ;;
-	*) die "no image is called $1: take tools, noss, tokioproxy, load, envoy, bin/PROGRAM, or cargo-test" ;;
+	# Not root, as nginx-unprivileged. The shell writes the configuration.
+	nginx) image nginx nginx -cmd /usr/sbin/nginx -user 101:101 -busybox "$busybox" "$bin/nginx=usr/sbin/nginx" ;;
+	*) die "no image is called $1: take tools, noss, tokioproxy, load, envoy, nginx, bin/PROGRAM, or cargo-test" ;;
 	esac
 }
 
@@ -205,7 +236,7 @@ case ${1:-} in
 esac
 outdir=${1:-${BACKLOG_TEST_DIR:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kubectl-backlog/cluster}/images}
 shift || true
-[ $# -gt 0 ] || set -- tools noss tokioproxy load envoy
+[ $# -gt 0 ] || set -- tools noss tokioproxy load envoy nginx
 check_tools "$@"
 
 mkdir -p "$outdir/bin" || die "making $outdir: see above"
