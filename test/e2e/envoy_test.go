@@ -32,11 +32,16 @@ func envoyListeners() []envoyListener {
 	return []envoyListener{{10001, 0, true}, {10002, 128, true}, {10003, 0, false}, {10004, 64, false}}
 }
 
+// sidecarListeners are those of Istio's sidecar, in the sizes that Istio leaves them.
+func sidecarListeners() []envoyListener {
+	return []envoyListener{{15001, 0, true}, {15006, 0, true}, {15021, 0, true}}
+}
+
 // envoyBootstrap answers every request itself.
-func envoyBootstrap(dispatcher bool, admin int) string {
+func envoyBootstrap(dispatcher bool, admin int, listeners []envoyListener) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "enable_dispatcher_stats: %v\nadmin: {address: {socket_address: {address: 127.0.0.1, port_value: %d}}}\nstatic_resources:\n  listeners:\n", dispatcher, admin)
-	for _, l := range envoyListeners() {
+	for _, l := range listeners {
 		fmt.Fprintf(&b, "  - name: l%d\n    address: {socket_address: {address: 0.0.0.0, port_value: %d}}\n    enable_reuse_port: %v\n", l.port, l.port, l.reuse)
 		if l.backlog != 0 {
 			fmt.Fprintf(&b, "    tcp_backlog_size: %d\n", l.backlog)
@@ -87,6 +92,14 @@ func fromFile(p *corev1.Pod) {
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "bootstrap"}},
 	}}}
 	p.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "bootstrap", MountPath: "/etc/envoy"}}
+}
+
+// limitedTo limits without asking for as much: the test's pods stand side by side.
+func limitedTo(cpu string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")},
+	}
 }
 
 // envoyTruth is what ss and Envoy's own pages say in a pod, read past the program.
@@ -170,24 +183,35 @@ func TestEnvoy(t *testing.T) {
 		dispatcher bool
 	}{"one": {1, true}, "three": {3, true}, "one-silent": {1, false}, "three-silent": {3, false}}
 	for name, k := range kinds {
-		e.create(envoyPod(name, []string{"--concurrency", strconv.FormatInt(k.workers, 10), "--config-yaml", envoyBootstrap(k.dispatcher, envoyAdmin)}))
+		e.create(envoyPod(name, []string{"--concurrency", strconv.FormatInt(k.workers, 10), "--config-yaml", envoyBootstrap(k.dispatcher, envoyAdmin, envoyListeners())}))
 	}
 	// Whose bootstrap is not in the spec, and whose workers nobody asked for.
 	_, err := cluster.client.CoreV1().ConfigMaps(e.ns).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap"}, Data: map[string]string{"envoy.yaml": envoyBootstrap(true, 9901), "hidden.yaml": envoyBootstrap(true, 9902)},
+		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap"}, Data: map[string]string{"envoy.yaml": envoyBootstrap(true, 9901, envoyListeners()), "hidden.yaml": envoyBootstrap(true, 9902, envoyListeners())},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.create(envoyPod("file", []string{"-c", "/etc/envoy/envoy.yaml"}, fromFile, func(p *corev1.Pod) {
-		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}
+		p.Spec.Containers[0].Resources = limitedTo("1500m")
 	}))
 	// Whose admin port is another than the guess.
 	e.create(envoyPod("hidden", []string{"-c", "/etc/envoy/hidden.yaml"}, fromFile))
-	names := []string{"one", "three", "one-silent", "three-silent", "file", "hidden"}
+	// In the place of Istio's native sidecar, in front of another server.
+	e.create(envoyPod("sidecar", []string{"--config-yaml", envoyBootstrap(true, envoyAdmin, sidecarListeners())}, func(p *corev1.Pod) {
+		c := p.Spec.Containers[0]
+		c.Name, c.RestartPolicy = "istio-proxy", ptr(corev1.ContainerRestartPolicyAlways)
+		c.Resources = limitedTo("1")
+		p.Annotations = map[string]string{"sidecar.istio.io/proxyCPULimit": "1"}
+		p.Spec.InitContainers = []corev1.Container{c}
+		p.Spec.Containers[0] = corev1.Container{
+			Name: "server", Image: loadImage, ImagePullPolicy: corev1.PullNever, Command: []string{"badserver", "-listen", "127.0.0.1:8080/16"},
+		}
+	}))
+	names := []string{"one", "three", "one-silent", "three-silent", "file", "sidecar", "hidden"}
 	e.running(names...)
 	truths := map[string]envoyTruth{}
-	for _, name := range names[:5] {
+	for _, name := range names[:6] {
 		admin := envoyAdmin
 		if name == "file" {
 			admin = 9901
@@ -223,8 +247,12 @@ func TestEnvoy(t *testing.T) {
 			}
 			busy := p.Runtime.Window.Busy
 			if !k.dispatcher {
-				if busy.IsKnown() || p.Runtime.BusySeconds.IsKnown() || !strings.Contains(p.reason("runtime.busySeconds"), "enable_dispatcher_stats: true") {
-					t.Errorf("busy %+v without dispatcher statistics: %q", busy, p.reason("runtime.busySeconds"))
+				if p.Runtime.BusySeconds.IsKnown() || !strings.Contains(p.reason("runtime.busySeconds"), "enable_dispatcher_stats: true") {
+					t.Errorf("busy for %+v s without dispatcher statistics: %q", p.Runtime.BusySeconds, p.reason("runtime.busySeconds"))
+				}
+				// Its threads tell instead, and it says so.
+				if busy.IsKnown() && !strings.Contains(strings.Join(p.Notes, "\n"), "from the threads") || busy.Or(0) < 0 || busy.Or(0) > 1 {
+					t.Errorf("busy %+v, notes %q", busy, p.Notes)
 				}
 				return
 			}
@@ -260,11 +288,39 @@ func TestEnvoy(t *testing.T) {
 			t.Errorf("workers by default: %+v", k)
 		}
 	})
-	t.Run("hidden", func(t *testing.T) {
-		p := pods["hidden"]
-		if p.Runtime.Workers.IsKnown() || !strings.Contains(p.Collection.Metrics, "nothing listens on 9901") || !strings.Contains(p.Collection.Metrics, "is a guess") {
-			t.Errorf("workers %+v: %q", p.Runtime.Workers, p.Collection.Metrics)
+	t.Run("sidecar", func(t *testing.T) {
+		p, truth := pods["sidecar"], truths["sidecar"]
+		if p.Proxy.Adapter != "istio" || p.Proxy.Container != "istio-proxy" || !p.Proxy.Sidecar || p.Proxy.Version != model.Known(truth.version) || p.Collection.Metrics != "" {
+			t.Errorf("proxy %+v, %q", p.Proxy, p.Collection.Metrics)
 		}
+		for port, role := range map[uint16]model.Role{
+			15001: model.RoleOutbound, 15006: model.RoleInbound, 15000: model.RoleAdmin, 15021: model.RoleAdmin, 8080: model.RoleApp,
+		} {
+			l := e.listener(p, port)
+			if l.Role != role || len(l.Sockets) != len(truth.sockets[port]) || l.Worst().Limit != model.Known(truth.sockets[port][0]) {
+				t.Errorf("port %d: %+v, want %q, ss has %v", port, l, role, truth.sockets[port])
+			}
+		}
+		for name, want := range map[string]int64{
+			"workers": truth.workers, "inbound backlog": truth.sockets[15006][0], "outbound backlog": truth.sockets[15001][0],
+		} {
+			if k := knobOf(p, name); k.Asked != model.Known(want) || k.InForce != model.Known(want) {
+				t.Errorf("%s: asked %+v, in force %+v, want %d", name, k.Asked, k.InForce, want)
+			}
+		}
+		if !p.Runtime.BusySeconds.IsKnown() || truth.workers != 1 {
+			t.Errorf("busy seconds %+v of %d workers", p.Runtime.BusySeconds, truth.workers)
+		}
+	})
+	t.Run("hidden", func(t *testing.T) {
+		// On a loaded machine a first look may end before the connection stands.
+		e.eventually("the refused connection", func() error {
+			p := e.getJSON("hidden", "--window", "0")["hidden"]
+			if m := p.Collection.Metrics; p.Runtime.Workers.IsKnown() || !strings.Contains(m, "nothing listens on 9901") || !strings.Contains(m, "is a guess") {
+				return errorf("workers %+v: %q", p.Runtime.Workers, m)
+			}
+			return nil
+		})
 	})
 }
 
