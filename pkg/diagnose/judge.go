@@ -30,7 +30,14 @@ func Judge(h History, o Options) []model.Verdict {
 	out := make([]model.Verdict, 0, 4)
 	for _, r := range podFirst() {
 		if v, ok := r.judge(f); ok {
-			return []model.Verdict{f.finish(v, nil)}
+			out = append(out, f.finish(v, nil))
+			// What is set is known without a history.
+			if r.class == model.ClassTooEarly && f.last != nil {
+				if d, ok := configDrift(f, nil); ok {
+					out = []model.Verdict{f.finish(d, nil), out[0]}
+				}
+			}
+			return out
 		}
 	}
 	for i := range f.listeners {

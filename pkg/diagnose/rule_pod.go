@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -187,11 +188,12 @@ func (f *facts) overflowedBefore() bool {
 // configDrift: what was asked for is not what is in force. A backlog that
 // somaxconn cuts has a verdict of its own when it overflows.
 func configDrift(f *facts, found []model.Verdict) (model.Verdict, bool) {
-	v := model.Verdict{Class: model.ClassConfigDrift, Severity: model.SeverityWarning, Since: model.Unknown[float64]("it holds since the process began or longer")}
+	v := drift{model.Verdict{Class: model.ClassConfigDrift, Severity: model.SeverityWarning, Since: model.Unknown[float64]("it holds since the process began or longer")}}
 	somaxconn := f.last.Counters.Somaxconn.Or(-1)
 	for i := range f.last.Knobs {
 		k := &f.last.Knobs[i]
 		if !k.Differs() {
+			v.ignored(k)
 			continue
 		}
 		asked, inForce := k.Asked.Or(0), k.InForce.Or(0)
@@ -220,7 +222,28 @@ func configDrift(f *facts, found []model.Verdict) (model.Verdict, bool) {
 		return model.Verdict{}, false
 	}
 	v.Not = []model.Action{do(model.ActSetKnob, "Not a higher value in the same place before it is known why this one did not arrive.")}
-	return v, true
+	return v.Verdict, true
+}
+
+// drift gathers what is in force but not as asked for.
+type drift struct{ model.Verdict }
+
+// ignored adds a setting that somebody made and that has no effect, or stops the
+// process: an adapter says why for these alone.
+func (v *drift) ignored(k *model.Knob) {
+	if k.Why == "" || slices.ContainsFunc(v.Evidence, func(e model.Evidence) bool { return e.Text == k.Why }) {
+		return // none, or the same variable decides on two listeners
+	}
+	v.Evidence = append(v.Evidence, model.Evidence{
+		Name: k.Name, Text: k.Why, Figure: model.Unknown[float64](k.Asked.Reason()), Window: model.Unknown[float64]("a figure of one moment"), Source: "the configuration",
+	})
+	if len(v.Evidence) == 1 {
+		v.Sentence = sentence("a setting has no effect: " + k.Name + ": " + k.Why)
+		if !k.Asked.IsKnown() {
+			v.Sentence = sentence("a setting is not valid: " + k.Name + ": " + k.Why)
+		}
+	}
+	v.Fix = append(v.Fix, do(model.ActSetKnob, k.Name+": put the setting right, or take it away: "+cmp.Or(k.Remedy.Where+" "+k.Remedy.Name, "where it is set")+"."))
 }
 
 func has(found []model.Verdict, c model.Class) bool {

@@ -422,3 +422,23 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 }
+
+// A setting that has no effect is told though nothing differs, and without a
+// history; two listeners that one variable decides on are told once.
+func TestIgnoredSettings(t *testing.T) {
+	const why = `CORES_MAX="1500m" is no whole number and is ignored`
+	for _, n := range []int{1, 12} {
+		m := server(128).proxy(busy(0.1, 0.1))
+		m.change = func(_ int, p *model.Pod) {
+			p.Knobs = []model.Knob{
+				{Name: "inbound backlog", Asked: model.Unknown[int64](why), InForce: model.Known[int64](128), Why: why},
+				{Name: "admin backlog", Asked: model.Unknown[int64](why), InForce: model.Known[int64](128), Why: why},
+				{Name: "workers", Asked: model.Known[int64](1), InForce: model.Known[int64](1)},
+			}
+		}
+		v := diagnose.Judge(m.quiet(n).history(), diagnose.Options{})[0]
+		if v.Class != model.ClassConfigDrift || len(v.Evidence) != 1 || !strings.Contains(v.Sentence, why) {
+			t.Errorf("%d samples: %s: %s %+v", n, v.Class, v.Sentence, v.Evidence)
+		}
+	}
+}

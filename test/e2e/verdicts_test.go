@@ -92,6 +92,10 @@ func faults() []provoked {
 			want: model.ClassConfigDrift, says: "older than 2.347",
 		},
 		{
+			name: "ignored", pod: proxyPod("ignored", map[string]string{"LINKERD2_PROXY_CORES_MAX": "1500m"}),
+			want: model.ClassConfigDrift, says: "1500m",
+		},
+		{
 			name: "fixed", pod: shell("fixed", `cp "$(command -v badserver)" /tmp/python3 && exec /tmp/python3 -listen 127.0.0.1:8080/5`),
 			load: bursts("8080", "300"), want: model.ClassFixedBacklog, says: "python3",
 		},
@@ -192,6 +196,20 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("get %s --fail-on %s: exit code %d, want %d\n%s", c.pod, c.on, r.code, c.code, r.stdout)
 			}
 		}
+	})
+	t.Run("a variable that ends the proxy", func(t *testing.T) {
+		e := &env{T: t, ns: e.ns}
+		e.create(proxyPod("malformed", map[string]string{"LINKERD2_PROXY_INBOUND_TCP_LISTEN_BACKLOG": "many"}))
+		e.eventually("the end of the proxy", func() error {
+			for _, c := range e.get("malformed").Status.ContainerStatuses {
+				if c.Name == "linkerd-proxy" && c.RestartCount > 0 {
+					return nil
+				}
+			}
+			return errorf("it has not ended yet")
+		})
+		p := e.parse(e.backlog("describe", "-o", "json", "--window", "3s", "malformed").stdout)["malformed"]
+		provoked{name: "malformed", want: model.ClassConfigDrift, says: "exit code 64"}.check(t, p)
 	})
 	t.Run("what is over is history", func(t *testing.T) {
 		e := &env{T: t, ns: e.ns}
