@@ -72,8 +72,8 @@ func (f *facts) burstVerdict(l *listener) model.Verdict {
 func (f *facts) deeper(l *listener, text string) model.Action {
 	a := do(model.ActRaiseBacklog, text)
 	a.Knob = "backlog"
-	if l.role != "" && l.role != model.RoleApp {
-		a.Knob = string(l.role) + " backlog"
+	if k := f.backlogKnob(l); k != nil {
+		a.Knob = k.Name
 	}
 	a.From = l.limit
 	if lim, ok := l.limit.Get(); ok && l.biggest > 0 {
@@ -90,7 +90,8 @@ func somaxconnCap(f *facts, l *listener) (model.Verdict, bool) {
 		return model.Verdict{}, false
 	}
 	k := f.backlogKnob(l)
-	if k != nil && k.Asked.IsKnown() && k.Asked.Or(0) <= lim {
+	follows := k != nil && len(k.Chain) > 0 && k.Chain[0].Where == "default" && k.Asked.Or(lim) == lim && lim > 128
+	if k != nil && k.Asked.IsKnown() && k.Asked.Or(0) <= lim && !follows {
 		return model.Verdict{}, false // it asks for no more: its own setting binds as well
 	}
 	v := f.burstVerdict(l)

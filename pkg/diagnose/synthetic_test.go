@@ -442,3 +442,35 @@ func TestIgnoredSettings(t *testing.T) {
 		}
 	}
 }
+
+// envoy is a runtime that is booked every five seconds and tells no CPU time.
+func envoy(busy float64, delay model.Value[float64]) func(int, *model.Runtime) {
+	return func(n int, r *model.Runtime) {
+		flush := float64(n / 5 * 5)
+		r.ClockBooked, r.Start, r.Clock = true, model.Known(1.0), model.Known(1+flush)
+		r.BusySeconds, r.CPUSeconds = model.Known(flush*busy), model.Unknown[float64]("Envoy does not tell it")
+		r.PollDelaySeconds = delay
+		if d, ok := delay.Get(); ok {
+			r.PollDelaySeconds = model.Known(d * flush)
+		}
+	}
+}
+
+// A throttled Envoy reads a low busy ratio: what its events wait for is in none of
+// it, and a low ratio alone clears nobody's CPU.
+func TestALowBusyRatioDoesNotClearEnvoy(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		delay model.Value[float64]
+		want  model.Class
+	}{
+		{"its loops are delayed", model.Known(0.8), model.ClassCPUStarved},
+		{"they are not", model.Known(0.01), model.ClassAcceptSlow},
+		{"nobody tells", model.Unknown[float64]("no dispatcher statistics"), model.ClassUndecided},
+	} {
+		m := server(64).proxy(envoy(0.2, tt.delay))
+		if v := diagnose.Judge(m.full(30, 60).history(), diagnose.Options{})[0]; v.Class != tt.want {
+			t.Errorf("%s: %s, want %s: %s %+v", tt.name, v.Class, tt.want, v.Sentence, v.Evidence)
+		}
+	}
+}

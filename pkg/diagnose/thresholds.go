@@ -52,6 +52,10 @@ const (
 	// starvedFactor is wanted CPU over CPU got. Healthy proxies read up to 1.24
 	// (two workers on a shared machine): below 1.5 it is not starvation.
 	starvedFactor = 1.5
+	// delayed is the share of the time that events wait for their worker's loop from
+	// which the worker does not run when it wants to: 2 s of SIGSTOP read 2.05 s of
+	// it, one that is idle or only busy next to nothing.
+	delayed = 0.25
 	// threadSaturated is a thread's CPU use, in cores, at which it has none left.
 	threadSaturated = 0.9
 	// limitReached is the share of the CPU limit at which it binds. The kernel hands

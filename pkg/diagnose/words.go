@@ -156,13 +156,14 @@ func (f *facts) unknowns(l *listener) []string {
 	return append(out, l.w.unknown...)
 }
 
+// backlogKnob is the setting that sizes a listener's queue: that of its role, or
+// that of its port.
 func (f *facts) backlogKnob(l *listener) *model.Knob {
-	if l.role == "" || l.role == model.RoleApp {
-		return nil
-	}
+	byRole, byPort := string(l.role)+" backlog", "backlog of port "+strconv.Itoa(int(l.port))
 	for i := range f.last.Knobs {
-		if f.last.Knobs[i].Name == string(l.role)+" backlog" {
-			return &f.last.Knobs[i]
+		k := &f.last.Knobs[i]
+		if k.Name == byPort || k.Name == byRole || k.Name == "backlog" && (l.role == "" || l.role == model.RoleApp) || strings.HasSuffix(k.Name, " "+byPort) {
+			return k
 		}
 	}
 	return nil

@@ -80,10 +80,35 @@ func (f *facts) readWorkers(l *listener, proxied, ofProxy bool) *workers {
 		w.unknown = append(w.unknown, "what the app's threads do: the probe shares the proxy's process namespace, not the app's")
 	}
 	if !proxied && f.last.Runtime.Workers.IsKnown() {
+		threads := *w
 		f.readRuntime(w, l.spanFrom, l.spanTo)
+		w.also(&threads)
 	}
 	w.conclude()
 	return w
+}
+
+// also adds what the threads of the same process told: what one of the two saw is
+// not taken back by what the other did not.
+func (w *workers) also(threads *workers) {
+	if threads.starved == yes || w.starved == open {
+		w.starved = threads.starved
+	}
+	if threads.saturated == yes || w.saturated == open {
+		w.saturated = threads.saturated
+	}
+	if threads.headroom == no || w.headroom == open {
+		w.headroom = threads.headroom
+	}
+	if threads.asleep == no || w.asleep == open {
+		w.asleep = threads.asleep
+	}
+	if !w.cpu.IsKnown() {
+		w.cpu, w.wait = threads.cpu, threads.wait
+	}
+	if !w.limit.IsKnown() {
+		w.limit = threads.limit
+	}
 }
 
 // conclude: whoever is starved is not saturated, and headroom is neither.

@@ -44,6 +44,7 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 	if w.starved == open && w.saturated == yes {
 		w.unknown = append(w.unknown, "the proxy's CPU time, which tells saturated from starved: "+cmp.Or(got.CPU.Reason(), "not read"))
 	}
+	f.pollDelay(w, got, &f.samples[begin].Runtime, &f.samples[end].Runtime)
 	text := fmt.Sprintf("%s in force, busy %s over %s", num(w.count.Or(0)), ratio(busy), secs(w.seconds))
 	switch {
 	case parksStill:
@@ -55,7 +56,7 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 		text += " (a long poll was booked late)"
 	}
 	w.words = append(w.words, model.Evidence{
-		Name: "workers", Text: text, Figure: model.Known(busy), Unit: "ratio", Window: got.Seconds, Source: "tokio_rt",
+		Name: "workers", Text: text, Figure: model.Known(busy), Unit: "ratio", Window: got.Seconds, Source: f.runtimeSource(),
 	})
 	if cpu, ok := got.CPU.Get(); ok {
 		text := ratio(cpu) + " cores used of " + num(w.count.Or(0)) + " workers' worth"
@@ -63,10 +64,51 @@ func (f *facts) readRuntime(w *workers, from, to int) {
 			text += ", CPU limit " + ratio(lim)
 		}
 		w.words = append(w.words, model.Evidence{
-			Name: "CPU", Text: text, Figure: model.Known(cpu), Unit: "cores", Window: got.Seconds, Source: "process_cpu_seconds_total",
+			Name: "CPU", Text: text, Figure: model.Known(cpu), Unit: "cores", Window: got.Seconds, Source: f.runtimeSource(),
 		})
 	}
 }
+
+// pollDelay looks at the time that events waited for their worker's loop, for
+// proxies that do not tell their CPU time. A throttled Envoy read a busy ratio of
+// 0.20 with full queues, a stopped one 0.02: what it waits is in neither. So a low
+// busy ratio clears nobody's CPU here.
+func (f *facts) pollDelay(w *workers, got model.RuntimeWindow, begin, end *model.Runtime) {
+	if got.CPU.IsKnown() || !end.ClockBooked {
+		return
+	}
+	seconds, _ := got.Seconds.Get()
+	delay, ok := end.PollDelaySeconds.Get()
+	before, ok2 := begin.PollDelaySeconds.Get()
+	if !ok || !ok2 || delay < before || seconds <= 0 {
+		if w.headroom == yes {
+			w.headroom = open
+		}
+		w.unknown = append(w.unknown, "whether the workers wait for a CPU: neither their CPU time nor the delay of their loops is told")
+		return
+	}
+	share := (delay - before) / seconds / float64(max(1, w.count.Or(1)))
+	w.words = append(w.words, model.Evidence{
+		Name: "poll delay", Text: fmt.Sprintf("events waited %s of the time for their worker's loop", percent(share)), Figure: model.Known(share), Unit: "ratio",
+		Window: got.Seconds, Source: f.runtimeSource(),
+	})
+	if share >= delayed && w.saturated != yes {
+		w.starved = yes
+	}
+}
+
+// runtimeSource is where a proxy's own figures come from.
+func (f *facts) runtimeSource() string {
+	switch f.last.Proxy.Adapter {
+	case "", "linkerd":
+		return "tokio_rt"
+	case "istio", "envoy":
+		return "/stats"
+	}
+	return f.last.Proxy.Adapter
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
 // refreshes finds the first and last observed refresh between two samples, of
 // the process that runs at the end; -1 when there are not two.
@@ -78,11 +120,17 @@ func (f *facts) refreshes(from, to int) (begin, end int) {
 		if !r.BusySeconds.IsKnown() {
 			continue
 		}
+		if previous < 0 && r.ClockBooked {
+			begin = i // its clock stands at the refresh, whenever it is read
+		}
 		if previous >= 0 {
 			p := &f.samples[previous].Runtime
 			switch {
-			case p.Start != r.Start || r.BusySeconds.Or(0) < p.BusySeconds.Or(0):
+			case p.Start != r.Start || r.BusySeconds.Or(0) < p.BusySeconds.Or(0) || r.Clock.Or(0) < p.Clock.Or(0):
 				begin, end = -1, -1 // another process
+				if r.ClockBooked {
+					begin = i
+				}
 			case r.Refreshed(p) && begin < 0:
 				begin = i
 			case r.Refreshed(p):
