@@ -13,10 +13,12 @@ const (
 	// comfortable is the busy ratio that planned workers should stay at: saturation
 	// begins at 0.9, and arrivals vary by half.
 	comfortable = 0.6
-	// threading is what a multi-threaded runtime costs more than one worker for the
-	// same requests: 1.25 was measured on linkerd2-proxy, whose single worker runs
-	// without any synchronisation.
-	threading = 1.25
+	// threading is what several workers are reckoned to cost more than a single one,
+	// which runs without any synchronisation, for the same requests: the middle
+	// between nothing, for small ones on a small proxy, and the 1.25 that was measured
+	// on linkerd2-proxy.
+	threading     = 1.125
+	mostThreading = 1.25
 	// mostHidden bounds what is added for those who wait or were refused: beyond
 	// twice of what was served it would be a guess.
 	mostHidden = 2.0
@@ -126,16 +128,17 @@ func hidden(p *model.Pod, served float64, atLeast bool) (asked float64, words []
 		}
 		return served, words
 	}
+	// Whoever is refused comes back, and waits then: the two are not added up. Where
+	// clients come whatever happens, the refused are the rest of what is asked for;
+	// where each waits for its answer before it asks again, those who wait are.
 	share := 0.0
 	if refused := refusals(p).Or(0); refused > 0 {
-		share += float64(refused) / 2 / length / perSecond
-		words = append(words, fmt.Sprintf("each two of the %d refused packets were one connection more that would have cost as much as an accepted one", refused))
+		share = float64(refused) / length / perSecond
+		words = append(words, fmt.Sprintf("each of the %d refused packets was a connection that would have cost as much as an accepted one: clients that try more often within a second make it fewer", refused))
 	}
-	if atLeast {
-		if n := waiting(p); n > 0 {
-			share += float64(n) / perSecond
-			words = append(words, fmt.Sprintf("the %s that waited in queues would come back once a second if nobody had to wait", plural(n, "connection")))
-		}
+	if n := waiting(p); atLeast && float64(n)/perSecond > share {
+		share = float64(n) / perSecond
+		words = append(words, fmt.Sprintf("the %s that waited in queues would come back once a second if nobody had to wait, and among them whoever was refused", plural(n, "connection")))
 	}
 	if share > mostHidden-1 {
 		share = mostHidden - 1

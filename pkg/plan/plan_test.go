@@ -166,8 +166,8 @@ func TestBusyRatio(t *testing.T) {
 		low, mid float64
 		needed   int64
 	}{
-		{"half of one is a quarter of each of two, and what threads cost", []model.Pod{server("a")}, 2, 0.25, 0.3125, 1},
-		{"the busiest pod counts", []model.Pod{server("a"), server("b", busy(0.8))}, 2, 0.4, 0.5, 2},
+		{"half of one is a quarter of each of two, and what threads cost", []model.Pod{server("a")}, 2, 0.25, 0.28125, 1},
+		{"the busiest pod counts", []model.Pod{server("a"), server("b", busy(0.8))}, 2, 0.4, 0.45, 2},
 		{"from two to four", []model.Pod{server("a", busy(0.8), func(p *model.Pod) { p.Runtime.Workers = known(2) })}, 4, 0.4, 0.4, 3},
 		{"another proxy's threads cost nothing that is known", []model.Pod{server("a", func(p *model.Pod) { p.Proxy.Adapter = "envoy" })}, 2, 0.25, 0.25, 1},
 	} {

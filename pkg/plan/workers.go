@@ -235,7 +235,7 @@ func (b *builder) dearer(workers int64) float64 {
 	if p.Proxy.Adapter != "linkerd" || b.p.Demand.Workers.Or(0) != 1 || workers <= 1 {
 		return 1
 	}
-	b.assume("several workers need %g times as much for the same requests as a single one, as measured on linkerd2-proxy; the lower bound leaves that out", threading)
+	b.assume("several workers need up to %g times as much for the same requests as a single one, as was measured on linkerd2-proxy: half of that is reckoned with, and the lower bound leaves it out", mostThreading)
 	return threading
 }
 
