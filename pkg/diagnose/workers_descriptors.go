@@ -74,7 +74,11 @@ func (f *facts) processFDs(w *workers) {
 	if full >= 2 {
 		w.fdsFull, w.fdsSeconds = yes, f.at(len(f.samples)-1)-f.at(since)
 	}
-	if w.fdsFull == open {
+	if w.fdsFull == no && len(f.last.Process.Children) > 0 {
+		// Whoever accepts may be a child, and the master has descriptors to spare.
+		w.fdsFull = open
+		w.unknown = append(w.unknown, "open descriptors of the child processes: only the first process's are counted")
+	} else if w.fdsFull == open {
 		w.unknown = append(w.unknown, "open descriptors: "+cmp.Or(f.last.Process.OpenFDs.Reason(), "they need the process's own user and group"))
 	}
 }

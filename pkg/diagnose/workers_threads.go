@@ -53,7 +53,13 @@ func (f *facts) readProcess(w *workers, from, to int) {
 		w.asleep = answerOf(want < idleBusy)
 		w.headroom = answerOf(want < busyEnough || t.busiest >= 0 && t.busiest < busyEnough && !(most.IsKnown() && cpu >= busyEnough*most.Or(0)))
 	}
+	if n, ok := f.workersByThreads().Get(); ok && !w.count.IsKnown() {
+		w.count = model.Known(n)
+	}
 	text := fmt.Sprintf("%s cores used", ratio(cpu))
+	if n := len(f.last.Process.Children); n > 0 {
+		text += fmt.Sprintf(", those of %d child processes included", n)
+	}
 	if waitKnown {
 		text += fmt.Sprintf(", %s s per second waited for a CPU", ratio(wait))
 	}
@@ -72,6 +78,17 @@ func (f *facts) readProcess(w *workers, from, to int) {
 	w.words = append(w.words, model.Evidence{
 		Name: "threads", Text: text, Figure: t.cpu, Unit: "cores", Window: model.Known(t.seconds), Source: "/proc stat, schedstat",
 	})
+}
+
+// workersByThreads is the number of a server's workers where its threads and child
+// processes tell it; a sidecar's is another matter.
+func (f *facts) workersByThreads() model.Value[int64] {
+	for i := range f.last.Knobs {
+		if k := &f.last.Knobs[i]; k.Name == "workers" && !f.last.Proxy.Sidecar {
+			return k.InForce
+		}
+	}
+	return model.Unknown[int64]("nothing tells which threads are workers")
 }
 
 // threadFacts are means over the readings of a span.
