@@ -199,7 +199,7 @@ func (b *page) unknown() {
 		}
 		groups[i].fields = append(groups[i].fields, m.Field)
 	}
-	if len(groups) == 0 && len(b.p.Notes) == 0 && b.p.Collection.Metrics == "" {
+	if len(groups) == 0 && len(b.p.Notes) == 0 && b.p.Collection.Metrics == "" && b.p.Manifest.Template.Reason() == "" && b.p.Manifest.Namespace.Reason() == "" {
 		return
 	}
 	b.heading("UNKNOWN AND NOTES")
@@ -211,6 +211,14 @@ func (b *page) unknown() {
 			fields = fields[:3]
 		}
 		b.item("    ", strings.Join(fields, ", ")+more+": "+g.reason)
+	}
+	for _, m := range []struct{ what, reason string }{
+		{"pod template of the workload", b.p.Manifest.Template.Reason()},
+		{"annotations of the namespace", b.p.Manifest.Namespace.Reason()},
+	} {
+		if m.reason != "" {
+			b.item("    ", m.what+": "+m.reason)
+		}
 	}
 	if m := b.p.Collection.Metrics; m != "" {
 		b.item("    ", "metrics: "+m)
