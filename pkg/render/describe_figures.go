@@ -97,6 +97,12 @@ func (b *page) workers() {
 		}
 		text += ", CPU limit " + cores(p.Proxy.CPULimit)
 		b.item("    ", text)
+	} else if k := workersKnob(p); k.InForce.IsKnown() {
+		text := fmt.Sprintf("%s, seen by %s", plural(k.InForce.Or(0), "worker"), Clean(k.SeenBy))
+		if r.Window.Busy.IsKnown() {
+			text += ": busy " + Busy(p)
+		}
+		b.item("    ", text)
 	} else if reason := r.Workers.Reason(); reason != "" {
 		b.item("    ", "unknown: "+reason)
 	}

@@ -166,8 +166,16 @@ func OverflowRate(p model.Pod, l model.Listener) string {
 // proxyless says whether the pod has no proxy that would tell about its workers, and
 // its threads do not tell of them either.
 func proxyless(p model.Pod) bool {
-	return p.Proxy.Adapter == "" && !p.Runtime.Workers.IsKnown() &&
-		!slices.ContainsFunc(p.Knobs, func(k model.Knob) bool { return k.Name == "workers" && k.InForce.IsKnown() })
+	return p.Proxy.Adapter == "" && !p.Runtime.Workers.IsKnown() && !workersKnob(p).InForce.IsKnown()
+}
+
+// workersKnob is the knob of the workers; one of which nothing is known where there
+// is none.
+func workersKnob(p model.Pod) model.Knob {
+	if i := slices.IndexFunc(p.Knobs, func(k model.Knob) bool { return k.Name == "workers" }); i >= 0 {
+		return p.Knobs[i]
+	}
+	return model.Knob{}
 }
 
 // PodName is NAMESPACE/NAME, or the name alone for this machine, which has no

@@ -91,6 +91,12 @@ func TestWorkersOfAServerThatNobodyKnows(t *testing.T) {
 	if p.Runtime.Window.Busy = model.Known(0.25); Busy(p) != "0.25" {
 		t.Errorf("busy %s", Busy(p))
 	}
+	p.Knobs[0].SeenBy = "threads"
+	b := page{p: p}
+	b.workers()
+	if text := b.out.String(); !strings.Contains(text, "4 workers, seen by threads: busy 0.25") {
+		t.Errorf("%s", text)
+	}
 	if p.Knobs = nil; Workers(p) != NotApplicable {
 		t.Errorf("workers %s of a server whose threads tell nothing", Workers(p))
 	}

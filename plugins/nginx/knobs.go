@@ -44,7 +44,7 @@ func portsOf(pod *corev1.Pod, c *corev1.Container, live model.Pod) (ports []uint
 	admin, _, _ := status(pod)
 	for i := range live.Listeners {
 		l := &live.Listeners[i]
-		if l.Port == admin || slices.Contains(ports, l.Port) || len(ports) == maxPorts || !isOwn(pod, c, l) {
+		if len(l.Sockets) == 0 || l.Port == admin || slices.Contains(ports, l.Port) || len(ports) == maxPorts || !isOwn(pod, c, l) {
 			continue
 		}
 		ports = append(ports, l.Port)

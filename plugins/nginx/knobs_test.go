@@ -169,6 +169,10 @@ func TestPortsOfOthersAreLeftOut(t *testing.T) {
 	if len(knobs) != 1 {
 		t.Errorf("%+v", knobs)
 	}
+	bare := model.Pod{Listeners: []model.Listener{{Port: 8080}}}
+	if knobs := New().Knobs(podOf(corev1.Container{Name: "web", Image: "nginx"}), none, bare); len(knobs) != 1 {
+		t.Errorf("%+v", knobs)
+	}
 	if knobs := New().Knobs(podOf(corev1.Container{Image: "redis"}), none, model.Pod{}); knobs != nil {
 		t.Errorf("%+v", knobs)
 	}
