@@ -31,6 +31,9 @@ func (f *facts) recent(l *listener) *workers {
 	short := *l
 	short.spanFrom, short.spanTo = from, n-1
 	l.late = f.workersOf(&short)
+	if l.late.saturated == open && l.late.starved == open {
+		l.late = l.w // too few readings in so short a time: the whole window tells
+	}
 	return l.late
 }
 

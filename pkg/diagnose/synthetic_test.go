@@ -474,3 +474,17 @@ func TestALowBusyRatioDoesNotClearEnvoy(t *testing.T) {
 		}
 	}
 }
+
+// Samples that come late hold too few refreshes in the last seconds; the whole
+// window tells all the same that the workers never rest.
+func TestLateSamplesDoNotHideSaturation(t *testing.T) {
+	h := server(128).proxy(busy(0.97, 0.95)).quiet(30).history()
+	for i := range h.Samples {
+		if i > 24 {
+			h.Samples[i].Runtime.BusySeconds = model.Unknown[float64]("the answer is late")
+		}
+	}
+	if v := diagnose.Judge(h, diagnose.Options{})[0]; v.Class != model.ClassSaturated {
+		t.Errorf("%s: %s", v.Class, v.Sentence)
+	}
+}
