@@ -11,9 +11,9 @@ const (
 	// threadsOldAfter is the age in seconds from which a reading of threads is no
 	// longer the present: the sampler reads them every fifth frame.
 	threadsOldAfter = 15
-	// threadsReach is how far back a log is to be read, so that it holds two
-	// readings of the threads.
-	threadsReach = 11 * time.Second
+	// logReach is how far back the log of a probe that runs already is read: it holds
+	// two readings of the threads, and all that a verdict looks back at.
+	logReach = 31 * time.Second
 )
 
 // ReasonNoThreads is why nothing is known of a target.
