@@ -135,7 +135,7 @@ func TestPrintedCommandsHelp(t *testing.T) {
 	})
 	t.Run("saturated workers", func(t *testing.T) {
 		e := newInjectedEnv(t)
-		e.deployed(loaded("saturated", map[string]string{"TOKIOPROXY_BURN_US": "8000"}, map[string]string{
+		e.deployed(loaded("saturated", map[string]string{"TOKIOPROXY_BURN_US": "7000"}, map[string]string{
 			"config.linkerd.io/proxy-additional-env": `[` + sixteen + `]`,
 		}, "burst -addr 127.0.0.1:4143 -n 8 -every 50ms -for 600s -timeout 900ms"))
 		p := e.described("saturated", "12s")
