@@ -189,13 +189,12 @@ func (f *facts) refused(points []point, i int, only bool, l *listener) int64 {
 
 // same finds the listener in an older sample; mostly it stands at its place.
 func same(listeners []model.Listener, m *model.Listener, position int) *model.Listener {
-	at := m.Place()
 	if position < len(listeners) {
-		if l := model.ListenerAt(listeners[position:position+1], at); l != nil {
+		if l := &listeners[position]; l.Port == m.Port && l.Address == m.Address && l.Interface == m.Interface {
 			return l
 		}
 	}
-	return model.ListenerAt(listeners, at)
+	return model.ListenerAt(listeners, m.Place())
 }
 
 // span decides over which part of the window the workers are judged: from the

@@ -74,7 +74,7 @@ func (f *facts) evidence(name, text string, figure float64, unit, source string)
 
 // queueEvidence are the figures of a listener that every verdict on it shows.
 func (f *facts) queueEvidence(l *listener) []model.Evidence {
-	var out []model.Evidence
+	out := make([]model.Evidence, 0, 10)
 	if n, ok := l.overflows.Get(); ok {
 		text := "+" + num(n) + " on " + l.name()
 		if hidden := f.before(); hidden != "" {
