@@ -23,7 +23,7 @@ type account struct {
 
 // historySeconds is how far back samples are kept, in seconds of the pod's
 // clock: beyond the window, so that it can be told when something last happened.
-const historySeconds = 3 * window
+const historySeconds = 2 * window
 
 // maxSamples bounds the history of a pod whose clock misbehaves.
 const maxSamples = 512
@@ -113,6 +113,9 @@ func (a *account) append(sample model.Pod, window float64) bool {
 		a.samples[n-1] = sample
 		return !ok
 	}
+	if n > 0 {
+		lighten(&a.samples[n-1])
+	}
 	a.samples = append(a.samples, sample)
 	from := 0
 	for ok && from < len(a.samples)-1 && up-a.samples[from].Sample.Uptime.Or(up) > max(window, historySeconds) {
@@ -123,6 +126,21 @@ func (a *account) append(sample model.Pod, window float64) bool {
 		a.samples = slices.Delete(a.samples, 0, from)
 	}
 	return true
+}
+
+// lighten takes from a sample that is no longer the newest what is looked at in
+// the newest alone: it is made anew with every snapshot, and would be kept for a
+// minute.
+func lighten(p *model.Pod) {
+	p.Knobs, p.Notes, p.Manifest = nil, nil, model.Manifest{}
+	p.Proxy.Env, p.Runtime.Configured, p.Process.Children = nil, nil, nil
+	if !slices.ContainsFunc(p.Listeners, func(l model.Listener) bool { return l.Waiting != nil }) {
+		return
+	}
+	p.Listeners = slices.Clone(p.Listeners) // the snapshot that it came in is somebody else's
+	for i := range p.Listeners {
+		p.Listeners[i].Waiting = nil
+	}
 }
 
 // cloned keeps what siblings add to one snapshot out of the next.
