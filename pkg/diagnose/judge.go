@@ -12,6 +12,9 @@ type History struct {
 	// Samples, oldest first. They may go back further than any rule looks; those of
 	// another sandbox are left out.
 	Samples []model.Pod
+	// Refused is the pod's clock when packets were last refused, where the samples do
+	// not reach back so far.
+	Refused model.Value[float64]
 }
 
 // Options of Judge.

@@ -16,14 +16,17 @@ type Ledger struct {
 
 // account is the history of one pod.
 type account struct {
-	samples  []model.Pod
+	samples []model.Pod
+	// refused is the pod's clock when packets were last refused, as far as was seen,
+	// in the sandbox of the newest sample.
+	refused  model.Value[float64]
 	verdicts []model.Verdict
 	seen     bool
 }
 
-// historySeconds is how far back samples are kept, in seconds of the pod's
-// clock: beyond the window, so that it can be told when something last happened.
-const historySeconds = 2 * window
+// spareSeconds is how much longer than the window samples are kept, in seconds of
+// the pod's clock: a window begins at a sample at or before its start.
+const spareSeconds = 2.0
 
 // maxSamples bounds the history of a pod whose clock misbehaves.
 const maxSamples = 512
@@ -77,7 +80,7 @@ func (l *Ledger) judge(p *model.Pod) {
 	}
 	a.seen = true
 	if a.add(p, l.options.Window) {
-		a.verdicts = Keep(a.verdicts, Judge(History{Samples: a.samples}, l.options))
+		a.verdicts = Keep(a.verdicts, Judge(History{Samples: a.samples, Refused: a.refused}, l.options))
 	}
 	p.Verdicts = cloned(a.verdicts)
 }
@@ -114,11 +117,12 @@ func (a *account) append(sample model.Pod, window float64) bool {
 		return !ok
 	}
 	if n > 0 {
+		a.compare(&a.samples[n-1], &sample)
 		lighten(&a.samples[n-1])
 	}
 	a.samples = append(a.samples, sample)
 	from := 0
-	for ok && from < len(a.samples)-1 && up-a.samples[from].Sample.Uptime.Or(up) > max(window, historySeconds) {
+	for ok && from < len(a.samples)-1 && up-a.samples[from].Sample.Uptime.Or(up) > window+spareSeconds {
 		from++
 	}
 	from = max(from, len(a.samples)-maxSamples)
@@ -126,6 +130,27 @@ func (a *account) append(sample model.Pod, window float64) bool {
 		a.samples = slices.Delete(a.samples, 0, from)
 	}
 	return true
+}
+
+// compare notes what happened between two samples, and lets them share what is
+// the same in both.
+func (a *account) compare(before, now *model.Pod) {
+	if before.Sample.Sandbox != now.Sample.Sandbox {
+		a.refused = model.Unknown[float64]("nothing was refused since it was first looked at")
+	} else if n, ok := model.Growth(before.Counters.ListenOverflows, now.Counters.ListenOverflows).Get(); ok && n > 0 {
+		a.refused = now.Sample.Uptime
+	}
+	if slices.EqualFunc(before.Listeners, now.Listeners, sameListener) {
+		before.Listeners = now.Listeners
+	}
+}
+
+// sameListener says whether nothing changed about a listener: most are idle.
+func sameListener(a, b model.Listener) bool {
+	return a.Place() == b.Place() && a.Role == b.Role && a.Window == b.Window && a.Waiting == nil && b.Waiting == nil &&
+		slices.EqualFunc(a.Sockets, b.Sockets, func(s, t model.Socket) bool {
+			return s.Inode == t.Inode && s.Depth == t.Depth && s.Limit == t.Limit && s.Drops == t.Drops
+		})
 }
 
 // lighten takes from a sample that is no longer the newest what is looked at in

@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/diagnose"
@@ -115,5 +116,15 @@ func TestWorkersAlone(t *testing.T) {
 		if v := s.Pods[0].Verdicts[0]; v.Class != tt.want {
 			t.Errorf("%s: %s: %s", tt.name, v.Class, v.Sentence)
 		}
+	}
+}
+
+// What was refused before the samples that are kept is remembered.
+func TestLedgerRemembersTheLastRefusal(t *testing.T) {
+	m := server(16).with(threads(0.1, 0, "S")).bursts(10)
+	s := fed(t, diagnose.NewLedger(diagnose.Options{}), map[string]diagnose.History{"a": m.quiet(90).history()})
+	v := s.Pods[0].Verdicts[0]
+	if v.Class != model.ClassHistory || !strings.Contains(v.Sentence, "the last refused packet was seen 1m3") {
+		t.Errorf("%s: %s", v.Class, v.Sentence)
 	}
 }

@@ -53,6 +53,9 @@ func onlyDrift(found []model.Verdict) bool {
 
 // lastOverflow looks through the whole history, not only the window.
 func (f *facts) lastOverflow() (ago float64, ok bool) {
+	if at, ok := f.h.Refused.Get(); ok {
+		return f.to.Or(0) - at, true
+	}
 	all := f.h.Samples
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i-1].Sample.Sandbox != f.last.Sample.Sandbox {
