@@ -120,6 +120,13 @@ func (f *facts) queueEvidence(l *listener) []model.Evidence {
 			if k := f.backlogKnob(l); k != nil && k.Asked.IsKnown() {
 				text = "asked " + num(k.Asked.Or(0)) + ", " + text
 			}
+			// Equal ones may both bind: which, only what was asked for would tell.
+			switch {
+			case lim < s:
+				text += ": the program's own value binds"
+			case lim == s:
+				text += ": somaxconn binds"
+			}
 			out = append(out, model.Evidence{
 				Name: "limit", Text: text, Figure: model.Known(float64(lim)), Unit: "connections",
 				Window: model.Unknown[float64]("a figure of one moment"), Source: "ss, /proc",

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,6 +132,7 @@ func TestDriftSinceThePodWasMade(t *testing.T) {
 		asked, inForce int64
 		why            []string
 		link           string // of the chain
+		command        string
 	}{
 		{
 			inherits, "workers", min(2, e.nodeCPUs()), 1,
@@ -140,6 +142,7 @@ func TestDriftSinceThePodWasMade(t *testing.T) {
 				`namespace annotation config.linkerd.io/proxy-cpu-ratio-limit="0.5" is ignored: pods do not inherit the ratio from their namespace`,
 			},
 			"namespace annotation config.linkerd.io/proxy-cpu-limit=2",
+			"rollout restart ",
 		},
 		{
 			held, "inbound backlog", 512, 16,
@@ -148,11 +151,13 @@ func TestDriftSinceThePodWasMade(t *testing.T) {
 				"the pod template was changed after the pod was made", "OnDelete: delete the pod",
 			},
 			"pod template annotation config.linkerd.io/proxy-additional-env=" + inboundBacklog + "=512",
+			"delete pod " + held,
 		},
 		{
 			everywhere, "inbound backlog", 128, 16,
 			[]string{`made the container set ` + inboundBacklog + ` to "16"`, "OnDelete: delete the pod"},
 			"pod annotation config.linkerd.io/proxy-additional-env=" + inboundBacklog + "=16",
+			"delete pod " + everywhere,
 		},
 	} {
 		k := knobNamed(pods[tt.pod], tt.knob)
@@ -172,6 +177,14 @@ func TestDriftSinceThePodWasMade(t *testing.T) {
 		}
 		if lines := chain(k); !strings.Contains(lines, tt.link) {
 			t.Errorf("%s: %s: chain\n%s\nlacks %s", tt.pod, tt.knob, lines, tt.link)
+		}
+		i := slices.IndexFunc(pods[tt.pod].Verdicts, func(v model.Verdict) bool { return v.Class == model.ClassConfigDrift })
+		if i < 0 {
+			t.Errorf("%s: no config-drift among %+v", tt.pod, pods[tt.pod].Verdicts)
+			continue
+		}
+		if command := pods[tt.pod].Verdicts[i].Fix[0].Command; !strings.Contains(command, tt.command) {
+			t.Errorf("%s: the command is %q, want %q in it", tt.pod, command, tt.command)
 		}
 	}
 
