@@ -59,33 +59,15 @@ func (o *describeOptions) run(ctx context.Context) error {
 		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
-	src = o.judge(src)
-
-	progress := newProgress(o.ErrOut, o.now, o.timeout)
-	s, err := until(ctx, src, o.now, o.timeout, func(s model.Snapshot) bool {
-		progress.show(s)
-		return settled(s)
-	})
-	if err == nil && window > 0 {
-		begun := o.now()
-		s, err = until(ctx, src, o.now, window+3*time.Second, func(s model.Snapshot) bool {
-			progress.looking(o.now().Sub(begun), window)
-			return measured(s, window)
-		})
-	}
-	progress.done()
+	s, err := o.lookFor(ctx, o.judge(src), window, nil)
 	if err != nil {
 		return err
 	}
 	if err := o.print(s); err != nil {
 		return err
 	}
-	failed := o.reportFailures(s)
-	if err := tellRoles(o.ErrOut, missingRights(s)); err != nil {
+	if err := o.tellFailures(s); err != nil {
 		return err
-	}
-	if failed {
-		return errReported
 	}
 	return o.failOn.judge(s)
 }

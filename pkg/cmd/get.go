@@ -128,6 +128,45 @@ func (o *getOptions) run(ctx context.Context) error {
 	return o.failOn.judge(first)
 }
 
+// lookFor takes snapshots until the pods have their first figures and then for
+// the window, and gives the last one. Each is handed to seen, if that is not nil.
+func (o *getOptions) lookFor(ctx context.Context, src source.Source, window time.Duration, seen func(model.Snapshot)) (model.Snapshot, error) {
+	progress := newProgress(o.ErrOut, o.now, o.timeout)
+	defer progress.done()
+	take := func(s model.Snapshot) {
+		if seen != nil {
+			seen(s)
+		}
+	}
+	s, err := until(ctx, src, o.now, o.timeout, func(s model.Snapshot) bool {
+		progress.show(s)
+		take(s)
+		return settled(s)
+	})
+	if err != nil || window <= 0 {
+		return s, err
+	}
+	begun := o.now()
+	return until(ctx, src, o.now, window+3*time.Second, func(s model.Snapshot) bool {
+		progress.looking(o.now().Sub(begun), window)
+		take(s)
+		return measured(s, window)
+	})
+}
+
+// tellFailures says on stderr what could not be read, and which rights are
+// missing for it. Its error says that there was something.
+func (o *getOptions) tellFailures(s model.Snapshot) error {
+	failed := o.reportFailures(s)
+	if err := tellRoles(o.ErrOut, missingRights(s)); err != nil {
+		return err
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
 // until takes snapshots until one satisfies done or the time is over, and gives
 // the last one. Running out of time is no error: the rows say what is missing.
 func until(ctx context.Context, src source.Source, now func() time.Time, limit time.Duration, done func(model.Snapshot) bool) (model.Snapshot, error) {

@@ -19,14 +19,20 @@ type judged struct {
 
 // judge puts the judge behind a source.
 func (s *selection) judge(src source.Source) *judged {
-	j := &judged{Source: src, ledger: diagnose.NewLedger(diagnose.Options{})}
-	if !s.local {
-		j.remedy = remedy.Options{Context: s.context}
-		if c := s.flags.KubeConfig; c != nil {
-			j.remedy.Kubeconfig = *c
-		}
+	return &judged{Source: src, ledger: diagnose.NewLedger(diagnose.Options{}), remedy: s.remedyOptions()}
+}
+
+// remedyOptions are what printed commands name: the context of now, since the
+// current one may be another by the time that a line is pasted.
+func (s *selection) remedyOptions() remedy.Options {
+	if s.local {
+		return remedy.Options{}
 	}
-	return j
+	o := remedy.Options{Context: s.context}
+	if c := s.flags.KubeConfig; c != nil {
+		o.Kubeconfig = *c
+	}
+	return o
 }
 
 // Next judges the pods of the next snapshot.

@@ -158,14 +158,7 @@ func (o *planOptions) run(ctx context.Context) error {
 	if err := o.print(p); err != nil {
 		return err
 	}
-	failed := o.reportFailures(s)
-	if err := tellRoles(o.ErrOut, missingRights(s)); err != nil {
-		return err
-	}
-	if failed {
-		return errReported
-	}
-	return nil
+	return o.tellFailures(s)
 }
 
 // look watches the pods for the window, as get does, and keeps the bursts.
@@ -178,26 +171,11 @@ func (o *planOptions) look(ctx context.Context) (model.Snapshot, plan.Bursts, er
 		return model.Snapshot{}, bursts, err
 	}
 	defer src.Close()
-	add := func(s model.Snapshot) {
+	s, err := o.lookFor(ctx, src, window, func(s model.Snapshot) {
 		for _, p := range s.Pods {
 			bursts.Add(p)
 		}
-	}
-	progress := newProgress(o.ErrOut, o.now, o.timeout)
-	s, err := until(ctx, src, o.now, o.timeout, func(s model.Snapshot) bool {
-		progress.show(s)
-		add(s)
-		return settled(s)
 	})
-	if err == nil && window > 0 {
-		begun := o.now()
-		s, err = until(ctx, src, o.now, window+3*time.Second, func(s model.Snapshot) bool {
-			progress.looking(o.now().Sub(begun), window)
-			add(s)
-			return measured(s, window)
-		})
-	}
-	progress.done()
 	return s, bursts, err
 }
 

@@ -43,7 +43,7 @@ func (o *planOptions) changeOf(p model.Pod, made *plan.Plan) change {
 	}
 	a := model.Action{Kind: model.ActSetKnob, Text: "Annotations of the pod template.", Notes: notes}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": annotations}}}})
-	name, ok := patchable(p.Workload)
+	name, ok := remedy.Workload(p)
 	switch manager := p.Manifest.Manager; {
 	case err != nil || !ok:
 		a.Place, a.Values = "annotations of the pod template", valuesOf(annotations)
@@ -53,9 +53,9 @@ func (o *planOptions) changeOf(p model.Pod, made *plan.Plan) change {
 		a.Place = fmt.Sprintf("annotations of the pod template, in what %s makes %s from: a command would be reverted", strings.TrimSpace(manager.Tool+" "+manager.Name), p.Workload.Name)
 		a.Values = valuesOf(annotations)
 	default:
-		a.Command = o.kubectl(p, "patch", name, "--type", "merge", "-p", string(patch))
+		a.Command = remedy.Kubectl(p, o.remedyOptions(), "patch", name, "--type", "merge", "-p", string(patch))
 		if p.Workload.Kind == "Deployment" {
-			a.Undo = o.kubectl(p, "rollout", "undo", name)
+			a.Undo = remedy.Kubectl(p, o.remedyOptions(), "rollout", "undo", name)
 		}
 		if p.Manifest.Strategy == "OnDelete" {
 			a.Notes = append(a.Notes, "then delete its pods one after another")
@@ -123,43 +123,6 @@ func valuesOf(annotations map[string]any) string {
 		lines = append(lines, name+": '"+strings.ReplaceAll(value, "'", "''")+"'")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// patchable is the workload as kubectl takes it; false when nothing has a pod
-// template that may be changed.
-func patchable(w model.Workload) (string, bool) {
-	switch w.Kind {
-	case "Deployment", "StatefulSet", "DaemonSet":
-		return strings.ToLower(w.Kind) + "/" + w.Name, true
-	case "Rollout":
-		return "rollouts.argoproj.io/" + w.Name, true
-	}
-	return "", false
-}
-
-// kubectl is a command line that means the same cluster and namespace.
-func (o *planOptions) kubectl(p model.Pod, words ...string) string {
-	all := []string{"kubectl"}
-	if c := o.flags.KubeConfig; c != nil && *c != "" {
-		all = append(all, "--kubeconfig", *c)
-	}
-	if o.context != "" {
-		all = append(all, "--context", o.context)
-	}
-	all = append(append(all, "-n", p.Meta.Namespace), words...)
-	for i := range all {
-		all[i] = shellQuote(all[i])
-	}
-	return strings.Join(all, " ")
-}
-
-// shellQuote makes one word for a POSIX shell.
-func shellQuote(s string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@+"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // check has the API server look at the change as if it was made: validation, quota,

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/plan"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/remedy"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 )
 
@@ -161,7 +162,7 @@ func TestPlanCommandsAreQuoted(t *testing.T) {
 	p.Meta.Namespace, p.Workload.Name = "a'; touch /tmp/owned", "$(id)`id`"
 	o := &planOptions{getOptions: getOptions{selection: newSelection(genericclioptions.NewConfigFlags(true))}}
 	o.context = "my context"
-	out, err := exec.Command("sh", "-c", `kubectl() { printf '%s\n' "$@"; }; `+o.kubectl(p, "patch", "deployment/"+p.Workload.Name)).Output()
+	out, err := exec.Command("sh", "-c", `kubectl() { printf '%s\n' "$@"; }; `+remedy.Kubectl(p, o.remedyOptions(), "patch", "deployment/"+p.Workload.Name)).Output()
 	if want := "--context\nmy context\n-n\n" + p.Meta.Namespace + "\npatch\ndeployment/$(id)`id`\n"; err != nil || string(out) != want {
 		t.Errorf("a shell reads %q (%v), want %q", out, err, want)
 	}

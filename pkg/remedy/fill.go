@@ -70,7 +70,16 @@ func (m maker) fill(a *model.Action) {
 	}
 }
 
-// kubectl is a command line in the pod's context and namespace.
+// Kubectl is a command line in the pod's context and namespace, quoted for a
+// shell.
+func Kubectl(p model.Pod, o Options, words ...string) string {
+	return maker{&p, o}.kubectl(words...)
+}
+
+// Workload is TYPE/NAME as kubectl takes it; false where nothing owns the pod
+// whose template could be changed.
+func Workload(p model.Pod) (string, bool) { return maker{p: &p}.workload() }
+
 func (m maker) kubectl(words ...string) string {
 	return line(slices.Concat([]string{"kubectl"}, m.where(), words)...)
 }
@@ -92,8 +101,6 @@ func (m maker) where() []string {
 	return append(words, "-n", m.p.Meta.Namespace)
 }
 
-// workload is TYPE/NAME as kubectl takes it; false where nothing owns the pod
-// whose template could be changed.
 func (m maker) workload() (string, bool) {
 	w := m.p.Workload
 	switch w.Kind {
