@@ -30,7 +30,7 @@ func TestCommandsInTheKrewManifest(t *testing.T) {
 }
 
 func TestCommandsInTheHelp(t *testing.T) {
-	for _, command := range []string{"get", "top", "describe", "probes", "probes stop", "version"} {
+	for _, command := range []string{"get", "top", "describe", "plan", "audit", "probes", "probes stop", "version"} {
 		out, err := exec.Command("kubectl-backlog", append(strings.Fields(command), "--help")...).Output()
 		if err != nil {
 			t.Fatalf("%s --help: %v", command, err)
@@ -170,7 +170,7 @@ func tryProduct(t *testing.T, line string) {
 }
 
 func needsCluster(line string) bool {
-	return regexp.MustCompile(`kubectl backlog (get|top|describe|probes)\b`).MatchString(line) &&
+	return regexp.MustCompile(`kubectl backlog (get|top|describe|plan|audit|probes)\b`).MatchString(line) &&
 		!regexp.MustCompile(`--local\b|--help\b| -h\b`).MatchString(line)
 }
 
