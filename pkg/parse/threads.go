@@ -2,7 +2,6 @@ package parse
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -79,70 +78,6 @@ type processReader struct {
 	p        model.ProcessReading
 	at       map[int]int // thread id to its place in p.Threads
 	children map[int]int // process id to its place in p.Children
-}
-
-// procFile is a file of the target or of a process that descends from it, whose
-// number is then pid. Without tid it is the process's own.
-type procFile struct {
-	pid, tid int
-	path     string
-	name     string
-}
-
-// file takes "17/stat:17 (proxy) S" apart.
-func file(line string) (f procFile, content string, ok bool) {
-	colon := strings.IndexByte(line, ':')
-	if colon < 0 || colon > 64 {
-		return f, "", false
-	}
-	f.path, content = line[:colon], line[colon+1:]
-	dir, name, ok := cutLast(f.path, '/')
-	f.name = name
-	switch {
-	case !ok:
-		return f, "", false
-	case dir == "..":
-		return f, content, true
-	case strings.HasPrefix(dir, "../../"):
-		pid, tid, isThread := strings.Cut(dir[len("../../"):], "/task/")
-		if f.pid, ok = id(pid); ok && isThread {
-			f.tid, ok = id(tid)
-		}
-		return f, content, ok
-	}
-	f.tid, ok = id(dir)
-	return f, content, ok
-}
-
-func cutLast(text string, sep byte) (before, after string, ok bool) {
-	i := strings.LastIndexByte(text, sep)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+1:], true
-}
-
-// id is the number of a process or thread.
-func id(text string) (int, bool) {
-	n, ok := count(text)
-	return int(n), ok && n > 0 && n < 1<<31
-}
-
-// cutRecord splits off the first line, or as many as belong together because of
-// newlines in a name, which the kernel does not escape.
-func cutRecord(text string) (record, rest string, lines int) {
-	record, rest, _ = strings.Cut(text, "\n")
-	lines = 1
-	if f, _, ok := file(record); ok && f.name == "stat" {
-		// A name has 15 bytes, so that it has no more than 16 lines.
-		for prefix := f.path + ":"; strings.HasPrefix(rest, prefix) && lines <= maxComm+1; lines++ {
-			var line string
-			line, rest, _ = strings.Cut(rest, "\n")
-			record += "\n" + line[len(prefix):]
-		}
-		return record, rest, lines
-	}
-	return cutBareStat(text)
 }
 
 func (t *processReader) record(record string, line int) {
@@ -278,82 +213,6 @@ func schedstat(th *model.ThreadReading, content string) bool {
 		th.RunNS, th.WaitNS = model.Unknown[int64](noSchedinfo), model.Unknown[int64](noSchedinfo)
 	}
 	return true
-}
-
-// word reads what the sampler says itself.
-func (t *processReader) word(kind, rest, record string, line int) {
-	n, isCount := count(rest)
-	problem := ""
-	switch kind {
-	case "gone":
-		t.p.Gone = true
-	case "uptime":
-		s, err := strconv.ParseFloat(rest, 64)
-		if err != nil || s < 0 || s >= 1e12 {
-			problem = "uptime is not a number of seconds"
-			break
-		}
-		t.p.Uptime = model.Known(s)
-	case "cpus":
-		cpus, ok := cpuList(rest)
-		if !ok {
-			problem = "not a list of CPUs"
-			break
-		}
-		t.p.CPUsAllowed = model.Known(cpus)
-	case "maxfds":
-		switch {
-		case rest == unlimited:
-			t.p.MaxFDs = model.Unknown[int64](unlimited)
-		case !isCount:
-			problem = "maxfds is not a number"
-		default:
-			t.p.MaxFDs = model.Known(n)
-		}
-	case "fds":
-		switch {
-		case rest == "-":
-			t.p.OpenFDs = model.Unknown[int64](hiddenFDs)
-		case !isCount:
-			problem = "fds is not a number"
-		default:
-			t.p.OpenFDs = model.Known(n)
-		}
-	case "more", "unlisted":
-		if !isCount || n > 1<<31-1 {
-			problem = kind + " is not a number"
-			break
-		}
-		if kind == "more" {
-			t.p.Omitted = int(n)
-		} else {
-			t.p.OmittedChildren = int(n)
-		}
-	default:
-		problem = "not a line of stat, schedstat or wchan"
-	}
-	if problem != "" {
-		t.add(line, record, problem)
-	}
-}
-
-// cpuList counts the CPUs of "0-3,8".
-func cpuList(text string) (n int64, ok bool) {
-	for text != "" {
-		var item string
-		item, text, _ = strings.Cut(text, ",")
-		low, high, isRange := strings.Cut(item, "-")
-		from, ok1 := count(low)
-		to, ok2 := from, true
-		if isRange {
-			to, ok2 = count(high)
-		}
-		if !ok1 || !ok2 || to < from || to >= maxCPUs {
-			return 0, false
-		}
-		n += to - from + 1
-	}
-	return n, n > 0
 }
 
 // thread gives the thread of that id, a new one with everything unknown when it
