@@ -100,6 +100,11 @@ func TestVerdictWords(t *testing.T) {
 			t.Errorf("%v: %q, want %q", p.Verdicts, got, want)
 		}
 	}
+	stale := v(model.ClassHealthy)
+	stale.Collection.Stage = model.StageStale
+	if got := Verdict(stale); got != Unknown {
+		t.Errorf("a stale pod that was healthy is %q", got)
+	}
 	for _, c := range []model.Class{
 		model.ClassAcceptStalled, model.ClassFDExhausted, model.ClassCPUStarved, model.ClassSaturated, model.ClassAcceptSlow, model.ClassImbalance,
 		model.ClassAppBacklog, model.ClassSomaxconnCap, model.ClassFixedBacklog, model.ClassBurst, model.ClassSynQueue, model.ClassConfigDrift,

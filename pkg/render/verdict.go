@@ -15,6 +15,10 @@ func Verdict(p model.Pod) string {
 		return NotApplicable
 	}
 	first := p.Verdicts[0]
+	old := p.Collection.Stage == model.StageStale || p.Collection.Stage == model.StageEnded
+	if old && first.Class == model.ClassHealthy {
+		return Unknown // figures that no longer arrive may tell of a fault, never of health
+	}
 	if first.Class == model.ClassTooEarly {
 		if p.Sockets.IsKnown() && p.Sockets.Or(1) == 0 {
 			return NotApplicable

@@ -182,7 +182,7 @@ func TestOutages(t *testing.T) {
 // marked stale with their age while the API server is away, and soon not any more.
 func (o *outage) checkTables(t *testing.T, begun, ended time.Time) {
 	t.Helper()
-	staleRow := regexp.MustCompile(`,stale (\d+)s$`)
+	staleRow := regexp.MustCompile(`,stale (\d+)s\b`)
 	marked := 0
 	var back time.Duration
 	for _, table := range strings.Split(strings.TrimSpace(o.top.stdout()), "\n\n") {

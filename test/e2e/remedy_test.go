@@ -144,15 +144,16 @@ func TestPrintedCommandsHelp(t *testing.T) {
 		e.follow(fix.Command)
 		e.onePod("saturated")
 		e.described("saturated", "4s")
-		p = e.described("saturated", "12s")
-		if n, ok := p.Window.Overflows.Get(); !ok || n != 0 {
-			t.Errorf("%v overflows with %v workers", p.Window.Overflows, p.Runtime.Workers)
+		// On a machine that is short of CPU for a moment, workers are busy waiting.
+		for range looks {
+			p = e.described("saturated", "12s")
+			busy := p.Runtime.Window.Busy.Or(0)
+			t.Logf("plan said %.2f, it is %.2f; %v overflows", predicted, busy, p.Window.Overflows)
+			if p.Window.Overflows == model.Known[int64](0) && math.Abs(busy-predicted) <= 0.15 {
+				return
+			}
 		}
-		busy, ok := p.Runtime.Window.Busy.Get()
-		t.Logf("plan said %.2f, it is %.2f", predicted, busy)
-		if !ok || math.Abs(busy-predicted) > 0.15 {
-			t.Errorf("plan predicted a busy ratio of %.2f, it is %v", predicted, p.Runtime.Window.Busy)
-		}
+		t.Errorf("%v overflows with %v workers, busy %v, predicted %.2f", p.Window.Overflows, p.Runtime.Workers, p.Runtime.Window.Busy, predicted)
 	})
 }
 

@@ -75,8 +75,8 @@ func TestRollingUpdate(t *testing.T) {
 }
 
 var (
-	rowOK   = regexp.MustCompile(`(?m)^server-\S+ +in:4143 +0/128 .* ok$`)
-	rowGone = regexp.MustCompile(`(?m)^server-.* gone$`)
+	rowOK   = regexp.MustCompile(`(?m)^server-\S+ +in:4143 +0/128 .* ok +\S+$`)
+	rowGone = regexp.MustCompile(`(?m)^server-.* gone +-$`)
 )
 
 // deploy makes a Deployment of proxies alone.
