@@ -85,7 +85,16 @@ func TestTopInARealTerminal(t *testing.T) {
 			}
 			t.Log("\n" + shown)
 			term.keys("Enter")
-			term.shows("ListenOverflows", "admin:4191")
+			term.shows("Verdict: burst") // the page begins with what is wrong
+			term.keys("PageDown")
+			for range 4 { // a small terminal shows the figures behind it page by page
+				if strings.Contains(term.screen(), "ListenOverflows") {
+					break
+				}
+				term.keys("PageDown")
+				time.Sleep(200 * time.Millisecond)
+			}
+			term.shows("ListenOverflows")
 			term.keys("Escape")
 			// Only the list has this key. A q right behind Escape would be Alt-q.
 			term.shows("⏎ detail")
