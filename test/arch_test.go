@@ -26,10 +26,11 @@ var rooms = []room{
 	{path: "pkg/diagnose", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
 	{path: "pkg/remedy", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
 	{path: "pkg/plan", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
-	{path: "pkg/render", ours: []string{"pkg/model", "pkg/plan"}, pure: true},
+	{path: "pkg/timeline", ours: []string{"pkg/model"}, pure: true, stdOnly: true},
+	{path: "pkg/render", ours: []string{"pkg/model", "pkg/plan", "pkg/timeline"}, pure: true},
 	// Not in the list of the pure: it falls back to the process's own terminal and
 	// clock when it is given none.
-	{path: "pkg/tui", ours: []string{"pkg/model", "pkg/render", "pkg/diagnose", "pkg/plan"}},
+	{path: "pkg/tui", ours: []string{"pkg/model", "pkg/render", "pkg/diagnose", "pkg/plan", "pkg/timeline"}},
 	{path: "pkg/record", ours: []string{"pkg/model", "pkg/parse"}, later: true},
 	{path: "pkg/export", ours: []string{"pkg/model", "pkg/diagnose"}, later: true},
 	{path: "pkg/agent", ours: []string{"pkg/model", "pkg/parse", "plugins", "pkg/diagnose", "pkg/export"}, later: true},

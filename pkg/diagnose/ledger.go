@@ -102,7 +102,7 @@ func (a *account) add(p *model.Pod, window float64) bool {
 // append adds a sample behind the others, or in the place of the last when it is
 // the same frame.
 func (a *account) append(sample model.Pod, window float64) bool {
-	sample.Verdicts, sample.Earlier = nil, nil
+	sample.Verdicts, sample.Earlier, sample.Raw = nil, nil, nil
 	if !sample.Sample.Uptime.IsKnown() && len(sample.Listeners) == 0 && sample.Runtime.Clock.IsKnown() {
 		// Without frames the proxy's own clock is the only one there is.
 		sample.Sample.Uptime = sample.Runtime.Clock

@@ -55,8 +55,8 @@ type Pod struct {
 	Knobs   []Knob  `json:"knobs,omitempty"`
 	// Earlier are the samples since the snapshot before, oldest first, without the
 	// newest, which is this pod's: where frames come faster than snapshots, or a
-	// probe's log told of the time before. Only Sample, Listeners, Counters and
-	// Process are set.
+	// probe's log told of the time before. Only Sample, Listeners, Counters,
+	// Process and Raw are set.
 	Earlier []Pod `json:"-"`
 	// Verdicts on the pod's history up to this tick, worst first; empty where
 	// nobody judged.
@@ -64,6 +64,10 @@ type Pod struct {
 	// Manifest is what the pod was made from, as that is now. It may hold what is
 	// nobody's business, so it is never printed as a whole.
 	Manifest Manifest `json:"-"`
+
+	// Raw is what the newest frame and the newest page of metrics said, word for word:
+	// for recordings and for whoever doubts a figure. It is not kept in any history.
+	Raw []RawText `json:"-"`
 
 	// Notes are about this pod: what was refused, what a figure does not mean.
 	Notes []string `json:"notes,omitempty"`

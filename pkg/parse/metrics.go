@@ -15,6 +15,17 @@ import (
 type Metrics struct {
 	families map[string]*dto.MetricFamily
 	samples  int
+	// text is what was read: the wanted lines, and the sums in place of many others.
+	text string
+}
+
+// Text gives the samples that were read, a line each, as they stood on the page;
+// sums stand for those that were summed up.
+func (m *Metrics) Text() string {
+	if m == nil {
+		return ""
+	}
+	return m.text
 }
 
 // Len is the number of samples.

@@ -251,7 +251,7 @@ func labelsLength(line []byte) int {
 // parse hands the clean lines to expfmt. It stops at the first line that it
 // does not like; that line is told, and it begins again behind it.
 func (p *page) parse() *Metrics {
-	m := &Metrics{families: map[string]*dto.MetricFamily{}}
+	m := &Metrics{families: map[string]*dto.MetricFamily{}, text: string(p.clean)}
 	parser := expfmt.NewTextParser(prommodel.UTF8Validation)
 	text, lines := p.clean, p.lines
 	for restarts := 0; len(text) > 0; restarts++ {

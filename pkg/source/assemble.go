@@ -54,6 +54,9 @@ func (f *follower) snapshot() model.Pod {
 		p.Notes = append(p.Notes, model.ReasonHostNetwork+" (no probe was added)")
 	}
 	f.fillProxy(&p, now)
+	if p.Runtime.Clock.IsKnown() {
+		p.Raw = append(p.Raw, f.page...)
+	}
 	fillContainers(&p, f.pod)
 	f.fall(&p)
 	return p

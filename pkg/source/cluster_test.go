@@ -132,7 +132,7 @@ func TestBadPages(t *testing.T) {
 		},
 		"refused": func() (string, int, error) { return "", 0, errors.New("connection refused") },
 	} {
-		_, _, err := scrape(context.Background(), fakePages{page}, "/metrics", fakeProxy{})
+		_, err := scrape(context.Background(), fakePages{page}, "/metrics", fakeProxy{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}

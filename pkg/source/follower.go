@@ -43,6 +43,7 @@ type follower struct {
 	problem       string
 	problemRights []model.Right
 	read          time.Time
+	page          []model.RawText // what it said
 	// logged are the workers as the proxy's own log tells them, where its metrics
 	// cannot be read.
 	logged model.Value[int64]

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strings"
 	"time"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
@@ -29,6 +30,8 @@ type frame struct {
 	notes     []string
 	// process is what the threads did, in a frame that shows them.
 	process *model.Process
+	// raw are its sections as they came; of frames that were shown already, none.
+	raw []model.RawText
 }
 
 // mostEarlier bounds the frames that are kept for the next snapshot.
@@ -51,6 +54,10 @@ func (h *history) addFrame(f parse.Frame, sandbox string, arrived time.Time) {
 		sockets:   socketsOf(f),
 		counters:  f.Counters,
 		notes:     notesOf(f),
+		raw:       rawOf(f),
+	}
+	if n := len(h.frames); n > 0 {
+		h.frames[n-1].raw = nil // where nobody has seen it, it is among the earlier ones
 	}
 	h.frames = append(h.frames, next)
 	h.queues.take(f, next.listeners)
@@ -76,6 +83,15 @@ func socketsOf(f parse.Frame) model.Value[int64] {
 		return model.Unknown[int64]("the frame does not tell which sockets listen")
 	}
 	return model.Known(int64(len(f.Sockets)))
+}
+
+// rawOf gives the sections' own words.
+func rawOf(f parse.Frame) []model.RawText {
+	raw := make([]model.RawText, len(f.Sections))
+	for i, s := range f.Sections {
+		raw[i] = model.RawText{Name: strings.TrimSpace(s.Name + " " + s.Arg), Text: s.Text}
+	}
+	return raw
 }
 
 // notesOf gives what the sampler and the parsers had to say of a frame.
@@ -122,6 +138,7 @@ func (h *history) fill(p *model.Pod) {
 	newest := h.frames[len(h.frames)-1]
 	p.Sample, p.Counters, p.Sockets = newest.sample, newest.counters, newest.sockets
 	p.Earlier = h.takeEarlier()
+	p.Raw = append(p.Raw, newest.raw...)
 	p.Listeners = append([]model.Listener(nil), newest.listeners...)
 	p.Notes = append(p.Notes, newest.notes...)
 	oldest := h.frames[0]
@@ -145,7 +162,7 @@ func (h *history) takeEarlier() []model.Pod {
 	pods := make([]model.Pod, 0, n-1)
 	for _, f := range h.earlier[:n-1] {
 		p := model.Pod{
-			Sample: f.sample, Sockets: f.sockets, Listeners: f.listeners, Counters: f.counters,
+			Sample: f.sample, Sockets: f.sockets, Listeners: f.listeners, Counters: f.counters, Raw: f.raw,
 			Process: model.UnknownProcess("the frame does not show the threads"),
 		}
 		if f.process != nil {

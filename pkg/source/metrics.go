@@ -29,7 +29,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 	var env envReader
 	for {
 		asked := f.opt.Now()
-		runtime, version, err := read(ctx, f.current(), pages)
+		got, err := read(ctx, f.current(), pages)
 		if ctx.Err() != nil {
 			return
 		}
@@ -37,7 +37,7 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 		if err != nil {
 			log.read(ctx, f)
 		} else {
-			env.read(ctx, f, pages, runtime.Start)
+			env.read(ctx, f, pages, got.runtime.Start)
 		}
 		f.mu.Lock()
 		if err != nil {
@@ -47,11 +47,12 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 				f.problem += " (" + endpoint.Why + ")"
 			}
 		} else {
-			f.problem, f.problemRights, f.read, f.version = "", nil, asked, version
-			f.history.addReading(runtime)
+			f.problem, f.problemRights, f.read, f.version = "", nil, asked, got.version
+			f.page = got.raw
+			f.history.addReading(got.runtime)
 			first := !p.have
-			wait = p.next(runtime, asked)
-			if runtime.ClockBooked && !first {
+			wait = p.next(got.runtime, asked)
+			if got.runtime.ClockBooked && !first {
 				wait = max(wait, restAfter(f.opt.Now().Sub(asked)))
 			}
 		}
@@ -62,24 +63,23 @@ func (f *follower) followMetrics(ctx context.Context, endpoint model.Endpoint) {
 	}
 }
 
-func scrape(ctx context.Context, pages Pages, path string, reader plugins.RuntimeReader) (model.Runtime, model.Value[string], error) {
-	none := model.Unknown[string]("no metrics read")
+func scrape(ctx context.Context, pages Pages, path string, reader plugins.RuntimeReader) (reading, error) {
 	answer, err := pages.Get(ctx, path)
 	if err != nil {
-		return model.Runtime{}, none, err
+		return reading{}, err
 	}
 	if answer.Status != http.StatusOK {
-		return model.Runtime{}, none, &uselessError{fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))}
+		return reading{}, &uselessError{fmt.Errorf("reading %s: the proxy answered %d %s", path, answer.Status, http.StatusText(answer.Status))}
 	}
 	page, err := parse.ReadMetricsFolded(bytes.NewReader(answer.Body), folds(), metricNames...)
 	if page == nil || page.Len() == 0 {
 		if err == nil {
 			err = fmt.Errorf("the page has none of the figures of a proxy's runtime")
 		}
-		return model.Runtime{}, none, &uselessError{fmt.Errorf("reading %s: %w", path, err)}
+		return reading{}, &uselessError{fmt.Errorf("reading %s: %w", path, err)}
 	}
 	runtime, version := reader.Runtime(page)
-	return runtime, version, nil
+	return reading{runtime, version, []model.RawText{rawPage(path, page.Text())}}, nil
 }
 
 // uselessError is an answer that is no page of a proxy's metrics.

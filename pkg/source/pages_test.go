@@ -78,8 +78,8 @@ func scrapeIt(s *server) (at func(second int) (model.Runtime, error)) {
 	scraper := pageScraper{reader: pagedProxy{}, now: func() time.Time { return now }}
 	return func(second int) (model.Runtime, error) {
 		now = time.Unix(1000+int64(second), 0)
-		r, _, err := scraper.read(context.Background(), pod("a"), s)
-		return r, err
+		r, err := scraper.read(context.Background(), pod("a"), s)
+		return r.runtime, err
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
 // page is what the screen shows.
@@ -42,7 +43,7 @@ type app struct {
 	// live is the newest snapshot, shown what is on the screen: an older one
 	// while the screen is paused.
 	live, shown model.Snapshot
-	history     history
+	timeline    *timeline.Timeline // of live
 	rows        map[string]row // of shown, by key
 	counted     []counted
 	spaces      bool // the pods of shown are of more than one namespace
@@ -78,7 +79,7 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 	a := &app{
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
-		history: history{}, rows: map[string]row{}, orders: orders(), filter: textinput.New(),
+		timeline: timeline.New(timeline.Options{Reach: reach}), rows: map[string]row{}, orders: orders(), filter: textinput.New(),
 		scroll: viewport.New(80, 20),
 	}
 	a.help.Styles = st.help()
@@ -156,7 +157,7 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 	}
 	if msg.err == nil {
 		a.live = msg.snapshot
-		a.history.add(msg.snapshot)
+		a.timeline.Add(msg.snapshot)
 		if a.paused.IsZero() {
 			a.show()
 		}
@@ -173,11 +174,7 @@ func (a *app) show() {
 	a.counted, a.spaces = count(a.shown), false
 	for _, p := range a.shown.Pods {
 		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
-		var points []point
-		if t := a.history[p.Key()]; t != nil {
-			points = t.points
-		}
-		r := newRow(p, points)
+		r := newRow(p, a.timeline.Track(p.Key()).Points())
 		a.rows[r.key] = r
 	}
 	// While the first frames come in nothing has a place yet, unless the user has

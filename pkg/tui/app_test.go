@@ -125,9 +125,6 @@ func TestPodsComeAndGo(t *testing.T) {
 	if want := []string{"uid-pod-1001", "uid-pod-1002", "uid-aaa"}; !slices.Equal(a.visible, want) {
 		t.Errorf("visible %v, want %v", a.visible, want)
 	}
-	if len(a.history) != 3 {
-		t.Errorf("%d histories of 3 pods", len(a.history))
-	}
 }
 
 func TestScrolling(t *testing.T) {
@@ -219,7 +216,7 @@ func TestPauseKeepsTheScreen(t *testing.T) {
 	if rows() == before || a.shown.Seq != 40 {
 		t.Error("the screen does not go on")
 	}
-	if n := len(a.history["uid-web-x7wqp"].points); n != 39 {
+	if n := len(a.timeline.Track("uid-web-x7wqp").Points()); n != 40 {
 		t.Errorf("%d points: the history has a gap", n)
 	}
 }

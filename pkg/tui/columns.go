@@ -65,12 +65,11 @@ func columns() []column {
 			return overflowRate(a, r)
 		}},
 		{title: "60s", width: 10, from: 90, queue: true, text: func(a *app, r row, width int) (string, lipgloss.Style) {
-			end := r.pod.Sample.Uptime.Or(0) + max(0, a.viewNow().Sub(r.pod.Sample.Arrived).Seconds())
 			style := a.styles.dim
 			if r.rate.Or(0) > 0 {
 				style = a.styles.bad
 			}
-			return sparkline(rates(r.points, end, width)), style
+			return sparkline(rates(r.points, a.viewNow(), width)), style
 		}},
 		{title: "SINCE", width: 5, right: true, from: 72, queue: true, text: func(a *app, r row, _ int) (string, lipgloss.Style) {
 			if r.pod.HostNetwork {

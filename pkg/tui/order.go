@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
 // resortAfter is how long rows keep their places: a list that moves under the
@@ -23,10 +24,10 @@ type row struct {
 	listener model.Listener // the worst one; only when has is set
 	has      bool
 	rate     model.Value[float64] // the pod's overflows per second
-	points   []point
+	points   []timeline.Point
 }
 
-func newRow(p model.Pod, points []point) row {
+func newRow(p model.Pod, points []timeline.Point) row {
 	r := row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows)}
 	r.state, r.why = p.Condition()
 	r.listener, r.has = render.Worst(p)
