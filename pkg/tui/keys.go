@@ -8,6 +8,17 @@ type keyMap struct {
 	open, back, filter, sort, reverse, pause      key.Binding
 	help, quit, interrupt, suspend, accept, abort key.Binding
 	probe, yes                                    key.Binding
+
+	// the list
+	fold, unfold, group, severity, columns, namespace key.Binding
+	// a pod's page: tabs, what is copied, what would be if
+	nextTab, prevTab, tab, copyNow, copyFix, summary, search, nextHit, whatIf key.Binding
+	lessWorkers, moreWorkers, lessBacklog, moreBacklog                        key.Binding
+	// time
+	back10, forward10, back60, forward60, back1, forward1, prevEvent, nextEvent key.Binding
+	slower, faster                                                              key.Binding
+	// what is kept
+	mark, unmark, record, report, evidence, mouse key.Binding
 }
 
 func newKeys() keyMap {
@@ -35,6 +46,46 @@ func newKeys() keyMap {
 		probe:     bind([]string{"+"}, "+", "new probes"),
 		yes:       bind([]string{"y", "Y"}, "y", "yes"),
 		abort:     bind([]string{"esc"}, "esc", "clear"),
+
+		fold:      bind([]string{"left", "h"}, "←/h", "fold the workload"),
+		unfold:    bind([]string{"right", "l"}, "→/l", "unfold it"),
+		group:     bind([]string{"w"}, "w", "by workload"),
+		severity:  bind([]string{"f"}, "f", "severity"),
+		columns:   bind([]string{"c"}, "c", "columns"),
+		namespace: bind([]string{"a"}, "a", "namespace"),
+
+		nextTab: bind([]string{"tab", "right", "l"}, "→/tab", "next tab"),
+		prevTab: bind([]string{"shift+tab", "left", "h"}, "←", "tab before"),
+		tab:     bind([]string{"1", "2", "3", "4", "5", "6"}, "1-6", "tab"),
+		copyNow: bind([]string{"c"}, "c", "copy NOW"),
+		copyFix: bind([]string{"C"}, "C", "copy FIX"),
+		summary: bind([]string{"y"}, "y", "copy summary"),
+		search:  bind([]string{"/"}, "/", "search"),
+		nextHit: bind([]string{"n"}, "n", "next hit"),
+		whatIf:  bind([]string{"x"}, "x", "what if"),
+
+		lessWorkers: bind([]string{"<"}, "<", "fewer workers"),
+		moreWorkers: bind([]string{">"}, ">", "more workers"),
+		lessBacklog: bind([]string{"-"}, "-", "half the backlog"),
+		moreBacklog: bind([]string{"="}, "=", "twice the backlog"),
+
+		back10:    bind([]string{"["}, "[", "10 s back"),
+		forward10: bind([]string{"]"}, "]", "10 s on"),
+		back60:    bind([]string{"{"}, "{", "1 min back"),
+		forward60: bind([]string{"}"}, "}", "1 min on"),
+		back1:     bind([]string{"("}, "(", "one tick back"),
+		forward1:  bind([]string{")"}, ")", "one tick on"),
+		prevEvent: bind([]string{","}, ",", "event before"),
+		nextEvent: bind([]string{"."}, ".", "next event"),
+		slower:    bind([]string{"<"}, "<", "slower"),
+		faster:    bind([]string{">"}, ">", "faster"),
+
+		mark:     bind([]string{"m"}, "m", "mark"),
+		unmark:   bind([]string{"M"}, "M", "no mark"),
+		record:   bind([]string{"R"}, "R", "record"),
+		report:   bind([]string{"W"}, "W", "write report"),
+		evidence: bind([]string{"E"}, "E", "evidence"),
+		mouse:    bind([]string{"ctrl+t"}, "ctrl-t", "mouse"),
 	}
 }
 
