@@ -44,12 +44,25 @@ type app struct {
 	// while the screen is paused.
 	live, shown model.Snapshot
 	timeline    *timeline.Timeline // of live
-	rows        map[string]row // of shown, by key
+	rows        map[string]row     // of shown, by key
 	counted     []counted
 	spaces      bool // the pods of shown are of more than one namespace
 	err         error
 	ended       bool
 	paused      time.Time // since when; zero when not
+
+	past   Past
+	moment moment
+	replay *Replay
+	whole  bool // timeline is of the whole recording
+	// resting says that no poll is waited for: a recording waits while it is paused.
+	resting bool
+	mark    mark
+
+	keeper    Keeper
+	writing   bool   // something is being written
+	recording string // path of the recording that runs
+	said      said
 
 	orders   []order
 	orderAt  int
@@ -77,6 +90,7 @@ type app struct {
 func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 	st := newStyles(r)
 	a := &app{
+		past: o.Past, replay: o.Replay, keeper: o.Keeper, recording: o.Keeper.Recording,
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
 		timeline: timeline.New(timeline.Options{Reach: reach}), rows: map[string]row{}, orders: orders(), filter: textinput.New(),
@@ -98,7 +112,7 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 
 // Init starts the first poll and the clock.
 func (a *app) Init() tea.Cmd {
-	return tea.Batch(a.poller.poll(a.polls, 0), a.poller.clock(a.ticks))
+	return tea.Batch(a.poller.poll(a.polls, 0), a.poller.clock(a.ticks), a.readAll())
 }
 
 // Update takes one message in.
@@ -117,7 +131,14 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, a.poller.clock(a.ticks)
 	case snapshotMsg:
 		return a, a.take(msg)
+	case pastMsg:
+		a.takePast(msg)
+	case indexMsg:
+		a.takeIndex(msg)
+	case keptMsg:
+		a.takeKept(msg)
 	case tea.KeyMsg:
+		a.said = said{}
 		var cmds []tea.Cmd
 		for _, k := range single(msg) {
 			cmds = append(cmds, a.press(k))
@@ -137,8 +158,11 @@ func (a *app) setNow(t time.Time) {
 
 // viewNow is the time that ages are told by: it stands still while paused.
 func (a *app) viewNow() time.Time {
-	if !a.paused.IsZero() {
+	switch {
+	case !a.paused.IsZero():
 		return a.paused
+	case a.replay != nil && !a.shown.Time.IsZero():
+		return a.shown.Time
 	}
 	return a.now
 }
@@ -157,18 +181,27 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 	}
 	if msg.err == nil {
 		a.live = msg.snapshot
-		a.timeline.Add(msg.snapshot)
+		if !a.whole {
+			a.timeline.Add(msg.snapshot)
+		}
 		if a.paused.IsZero() {
 			a.show()
 		}
 	}
 	a.layout()
+	if a.replay != nil && !a.paused.IsZero() {
+		a.resting = true
+		return nil
+	}
 	return a.poller.poll(a.polls, a.poller.pauseAfter(msg))
 }
 
-// show puts the newest snapshot on the screen.
+// show puts the newest snapshot on the screen, or the one that is held.
 func (a *app) show() {
 	a.shown = a.live
+	if a.moment.held {
+		a.shown = a.moment.snapshot
+	}
 	a.rows = make(map[string]row, len(a.shown.Pods))
 	before := pending(a.counted)
 	a.counted, a.spaces = count(a.shown), false

@@ -1,7 +1,7 @@
 package tui
 
 import (
-	"strings"
+	"github.com/charmbracelet/bubbles/key"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
@@ -9,10 +9,10 @@ import (
 // helpLines explain the keys, the columns and the states.
 func (a *app) helpLines() []string {
 	st := a.styles
-	a.help.Width = a.width - 2
-	lines := []string{"", st.title.Render("Keys")}
-	for _, l := range strings.Split(a.help.FullHelpView(a.keys.list().FullHelp()), "\n") {
-		lines = append(lines, "  "+l)
+	var lines []string
+	for _, g := range a.keys.groups() {
+		lines = append(lines, "", st.title.Render(g.title))
+		lines = append(lines, a.keyLines(g.keys)...)
 	}
 	lines = append(lines, "", st.title.Render("Columns"))
 	lines = a.terms(lines, [][2]string{
@@ -31,6 +31,19 @@ func (a *app) helpLines() []string {
 	lines = append(lines, "", st.title.Render("States, worst first"))
 	for _, t := range stateTerms() {
 		lines = a.terms(lines, [][2]string{{string(t.state), t.means}})
+	}
+	return lines
+}
+
+// keyLines sets keys and what they do in as many columns as there is room for.
+func (a *app) keyLines(keys []key.Binding) []string {
+	const keyWidth, width = 9, 27
+	n := max(1, (a.width-2)/width)
+	rows := (len(keys) + n - 1) / n
+	lines := make([]string, rows)
+	for i, b := range keys {
+		h := b.Help()
+		lines[i%rows] += "  " + a.styles.bold.Render(cell(h.Key, keyWidth-1, false)) + " " + cell(h.Desc, width-keyWidth-2, false)
 	}
 	return lines
 }

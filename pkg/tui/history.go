@@ -25,6 +25,9 @@ func rates(points []timeline.Point, end time.Time, n int) []model.Value[float64]
 		if to >= sparkSeconds {
 			break
 		}
+		if to < 0 {
+			continue // later than the moment that is shown
+		}
 		refused, known := points[i].Refused().Get()
 		seconds := points[i].Seconds().Or(0)
 		if !known || seconds <= 0 {

@@ -92,20 +92,40 @@ func newKeys() keyMap {
 // keySet is what one page offers; it is the help.KeyMap of that page.
 type keySet struct {
 	short []key.Binding
-	full  [][]key.Binding
 }
 
 func (k keySet) ShortHelp() []key.Binding  { return k.short }
-func (k keySet) FullHelp() [][]key.Binding { return k.full }
+func (k keySet) FullHelp() [][]key.Binding { return nil }
 
 func (k keyMap) list() keySet {
 	return keySet{
-		short: []key.Binding{k.open, k.filter, k.sort, k.reverse, k.pause, k.help, k.quit},
-		full: [][]key.Binding{
-			{k.up, k.down, k.pageUp, k.pageDown, k.top, k.bottom},
-			{k.open, k.back, k.filter, k.sort, k.reverse, k.pause},
-			{k.probe, k.help, k.quit, k.interrupt, k.suspend},
-		},
+		short: []key.Binding{k.open, k.filter, k.sort, k.mark, k.pause, k.evidence, k.help, k.quit},
+	}
+}
+
+// keyGroup is a part of the help page.
+type keyGroup struct {
+	title string
+	keys  []key.Binding
+}
+
+// groups are all keys that mean something, as the help page lists them.
+func (k keyMap) groups() []keyGroup {
+	return []keyGroup{
+		{"Move", []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.top, k.bottom, k.open, k.back}},
+		{"The list", []key.Binding{
+			k.filter, k.accept, k.abort, k.severity, k.sort, k.reverse, k.group, k.fold, k.unfold, k.columns, k.namespace,
+		}},
+		{"A pod's page", []key.Binding{
+			k.tab, k.nextTab, k.prevTab, k.copyNow, k.copyFix, k.summary, k.search, k.nextHit,
+			k.whatIf, k.lessWorkers, k.moreWorkers, k.lessBacklog, k.moreBacklog,
+		}},
+		{"Time", []key.Binding{
+			k.pause, k.back10, k.forward10, k.back60, k.forward60, k.back1, k.forward1, k.prevEvent, k.nextEvent, k.mark, k.unmark,
+			k.slower, k.faster,
+		}},
+		{"Keep", []key.Binding{k.record, k.report, k.evidence, k.probe, k.yes}},
+		{"The screen", []key.Binding{k.help, k.mouse, k.quit, k.interrupt, k.suspend}},
 	}
 }
 

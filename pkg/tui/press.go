@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"time"
-
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 )
@@ -22,6 +20,7 @@ func single(msg tea.KeyMsg) []tea.KeyMsg {
 
 // press acts on a key.
 func (a *app) press(msg tea.KeyMsg) tea.Cmd {
+	var cmd tea.Cmd
 	switch {
 	case key.Matches(msg, a.keys.interrupt):
 		return tea.Interrupt
@@ -34,11 +33,13 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.quit):
 		return tea.Quit
 	case key.Matches(msg, a.keys.pause) && a.page != helpPage:
-		a.togglePause()
+		return a.togglePause()
 	case key.Matches(msg, a.keys.probe) && a.page != helpPage:
 		a.askRenew()
 	case key.Matches(msg, a.keys.help):
 		a.toggleHelp()
+	case a.page != helpPage && a.anywhereKey(msg, &cmd):
+		return cmd
 	case a.page == listPage:
 		return a.pressInList(msg)
 	default:
@@ -47,13 +48,24 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-func (a *app) togglePause() {
-	if a.paused.IsZero() {
-		a.paused = a.now
-		return
+// anywhereKey acts on the keys that mean the same in the list and on a pod's page.
+func (a *app) anywhereKey(msg tea.KeyMsg, cmd *tea.Cmd) bool {
+	var done bool
+	if *cmd, done = a.timeKey(msg); done {
+		return true
 	}
-	a.paused = time.Time{}
-	a.show()
+	if *cmd, done = a.keepKey(msg); done {
+		return true
+	}
+	return a.page == listPage && a.speedKey(msg)
+}
+
+func (a *app) togglePause() tea.Cmd {
+	if a.paused.IsZero() {
+		a.paused = a.viewNow()
+		return nil
+	}
+	return a.goLive()
 }
 
 func (a *app) toggleHelp() {

@@ -29,15 +29,23 @@ func Run(ctx context.Context, o Options) error {
 	if o.Out == nil {
 		o.Out = os.Stdout
 	}
+	drawing, closed := context.WithCancelCause(ctx)
+	defer closed(nil)
 	polling, stop := context.WithCancel(ctx)
 	p := &poller{ctx: polling, source: o.Source, now: o.Now, interval: o.Interval}
-	program := tea.NewProgram(
-		newApp(o, p, renderer(o)),
-		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(),
-	)
-	_, err := program.Run()
+	o.Out = watchOutput(o.Out, closed)
+	options := []tea.ProgramOption{
+		tea.WithContext(drawing), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(),
+	}
+	if o.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
+	_, err := tea.NewProgram(newApp(o, p, renderer(o)), options...).Run()
 	stop()
 	p.end()
+	if cause := context.Cause(drawing); cause != nil && ctx.Err() == nil {
+		return fmt.Errorf("drawing the screen: the terminal is gone: %w", cause)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -55,8 +63,11 @@ func Run(ctx context.Context, o Options) error {
 func renderer(o Options) *lipgloss.Renderer {
 	r := lipgloss.NewRenderer(o.Out)
 	r.SetHasDarkBackground(lipgloss.HasDarkBackground())
-	if o.NoColor {
+	switch o.Color {
+	case ColorNever:
 		r.SetColorProfile(termenv.Ascii)
+	case ColorAlways:
+		r.SetColorProfile(min(termenv.ANSI256, r.ColorProfile()))
 	}
 	return r
 }

@@ -17,6 +17,16 @@ type Source interface {
 	Next(ctx context.Context) (model.Snapshot, error)
 }
 
+// Color says when the screen is coloured.
+type Color int
+
+// When it is. ColorAuto asks the terminal and its environment (NO_COLOR).
+const (
+	ColorAuto Color = iota
+	ColorAlways
+	ColorNever
+)
+
 // ErrInterrupted is what Run returns after ctrl-c or SIGINT: exit code 130.
 var ErrInterrupted = tea.ErrInterrupted
 
@@ -37,7 +47,20 @@ type Options struct {
 	Renew func()
 	// RenewFor is how long a new probe runs.
 	RenewFor time.Duration
-	// NoColor draws without colour; the environment's NO_COLOR does so too. No
-	// meaning is in colour alone.
-	NoColor bool
+	// Past is the screen's memory; nil when there is none.
+	Past Past
+	// Replay is set where the Source plays a recording.
+	Replay *Replay
+	// Keeper writes files.
+	Keeper Keeper
+	// Color says when to use colour; no meaning is in colour alone.
+	Color Color
+	// ASCII draws with the characters of 1968, for terminals and fonts without others.
+	ASCII bool
+	// Mouse takes the mouse from the terminal at the start: one can then no longer
+	// select text with it.
+	Mouse bool
+	// Columns are the titles of the list's columns that are shown; nil for as many as
+	// there is room for.
+	Columns []string
 }

@@ -66,12 +66,25 @@ func (a *app) header() []string {
 		name += "  " + st.bold.Render(t)
 	}
 	var right []string
-	if !a.paused.IsZero() {
-		right = append(right, st.warn.Render("PAUSED "+a.paused.UTC().Format("15:04:05Z")))
+	if w := a.markWord(); w != "" {
+		right = append(right, st.info.Render(w))
+	}
+	if a.recording != "" {
+		right = append(right, st.bad.Render("REC"))
+	}
+	if w := a.replayWord(); w != "" {
+		right = append(right, st.info.Render(w))
+	}
+	if w := a.whenWord(); w != "" {
+		right = append(right, st.warn.Render(w))
 	} else if lag := a.lag(); lag != "" {
 		right = append(right, st.dim.Render("lag "+lag))
 	}
-	right = append(right, a.now.UTC().Format("15:04:05Z"))
+	clock := a.now
+	if a.replay != nil {
+		clock = a.viewNow()
+	}
+	right = append(right, clock.UTC().Format("15:04:05Z"))
 	lines := []string{spread(name, strings.Join(right, "  "), a.width)}
 	if a.showsCounts() {
 		total := a.total()
@@ -203,7 +216,7 @@ func (a *app) problem() string {
 		}
 		return st.bad.Render(cell(text, a.width, false))
 	case a.ended:
-		return st.dim.Render(line("the recording has ended; q quits"))
+		return st.dim.Render(line("the recording has ended; [ goes back, q quits"))
 	case len(a.shown.Problems) > 0:
 		text := a.shown.Problems[0]
 		if n := len(a.shown.Problems); n > 1 {
@@ -222,6 +235,9 @@ func (a *app) problem() string {
 func (a *app) footer() string {
 	if a.asking {
 		return a.styles.warn.Render(cell(a.renewQuestion(), a.width, false))
+	}
+	if text := a.saying(); text != "" {
+		return a.styles.info.Render(cell(render.Clean(text), a.width, false))
 	}
 	if a.filtering {
 		found := a.styles.dim.Render(fmt.Sprintf("%d of %d  ⏎ keep  esc clear", len(a.visible), len(a.all)))
