@@ -5,9 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/help"
-	"github.com/charmbracelet/bubbles/textinput"
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
@@ -44,9 +42,6 @@ type app struct {
 	// while the screen is paused.
 	live, shown model.Snapshot
 	timeline    *timeline.Timeline // of live
-	rows        map[string]row     // of shown, by key
-	counted     []counted
-	spaces      bool // the pods of shown are of more than one namespace
 	err         error
 	ended       bool
 	paused      time.Time // since when; zero when not
@@ -64,27 +59,16 @@ type app struct {
 	recording string // path of the recording that runs
 	said      said
 
-	orders   []order
-	orderAt  int
-	reversed bool
-	sortedAt time.Time
-	all      []string // keys of all rows in order
-	visible  []string // those that the filter keeps
-
-	filter    textinput.Model
-	filtering bool
+	listing
 
 	renew    func() // asks for new probes; nil when that is not possible
 	renewFor time.Duration
 	asking   bool // whether to do so
 
-	page     page
-	back     page // where the help page was opened from
-	selected string
-	touched  bool // the user has moved the selection
-	top      int  // first visible line of the list
-	detail   string
-	scroll   viewport.Model
+	page   page
+	back   page // where the help page was opened from
+	detail string
+	scroll viewport.Model
 }
 
 func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
@@ -93,20 +77,10 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 		past: o.Past, replay: o.Replay, keeper: o.Keeper, recording: o.Keeper.Recording,
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
-		timeline: timeline.New(timeline.Options{Reach: reach}), rows: map[string]row{}, orders: orders(), filter: textinput.New(),
-		scroll: viewport.New(80, 20),
+		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(st), scroll: viewport.New(80, 20),
 	}
 	a.help.Styles = st.help()
 	a.help.ShortSeparator = "  "
-	a.filter.Prompt = "filter: "
-	a.filter.PromptStyle, a.filter.TextStyle, a.filter.PlaceholderStyle = st.bold, st.plain, st.dim
-	a.filter.Cursor.Style, a.filter.Cursor.TextStyle = r.NewStyle(), r.NewStyle()
-	a.filter.Placeholder = "name, node, workload, listener or state"
-	a.filter.CharLimit = 100
-	// A blinking cursor would redraw the line for ever; pasting through the
-	// clipboard would start a program.
-	a.filter.Cursor.SetMode(cursor.CursorStatic)
-	a.filter.KeyMap.Paste.SetEnabled(false)
 	return a
 }
 
@@ -202,58 +176,5 @@ func (a *app) show() {
 	if a.moment.held {
 		a.shown = a.moment.snapshot
 	}
-	a.rows = make(map[string]row, len(a.shown.Pods))
-	before := pending(a.counted)
-	a.counted, a.spaces = count(a.shown), false
-	for _, p := range a.shown.Pods {
-		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
-		r := newRow(p, a.timeline.Track(p.Key()).Points())
-		a.rows[r.key] = r
-	}
-	// While the first frames come in nothing has a place yet, unless the user has
-	// chosen one.
-	settling := !a.touched && pending(a.counted) != before
-	if settling || a.now.Sub(a.sortedAt) >= resortAfter {
-		a.sort()
-		return
-	}
-	a.all = kept(a.all, a.rows)
-	a.sift()
-}
-
-// sort orders the rows anew.
-func (a *app) sort() {
-	a.all = sorted(a.rows, a.orders[a.orderAt], a.reversed)
-	a.sortedAt = a.now
-	a.sift()
-}
-
-// sift applies the filter and keeps the selection on its pod. A selection that
-// the user never moved stays on the first row, so that the worst pod is in sight.
-func (a *app) sift() {
-	before := a.index()
-	a.visible = a.visible[:0:0]
-	for _, key := range a.all {
-		if a.rows[key].matches(a.filter.Value()) {
-			a.visible = append(a.visible, key)
-		}
-	}
-	switch {
-	case len(a.visible) == 0:
-		a.selected = ""
-	case !a.touched:
-		a.selected = a.visible[0]
-	case a.index() < 0: // its pod is gone: the neighbour that took its place
-		a.selected = a.visible[min(max(0, before), len(a.visible)-1)]
-	}
-}
-
-// index is the selected row's place among the visible ones, -1 when it has none.
-func (a *app) index() int {
-	for i, key := range a.visible {
-		if key == a.selected {
-			return i
-		}
-	}
-	return -1
+	a.build()
 }

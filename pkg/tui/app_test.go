@@ -17,11 +17,20 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
+// keys gives the keys of the visible lines.
+func keys(a *app) []string {
+	var list []string
+	for _, l := range a.visible {
+		list = append(list, l.key)
+	}
+	return list
+}
+
 // names gives the names of the visible pods, up to their first hyphen.
 func names(a *app) string {
 	var list []string
-	for _, key := range a.visible {
-		name, _, _ := strings.Cut(a.rows[key].pod.Meta.Name, "-")
+	for _, l := range a.visible {
+		name, _, _ := strings.Cut(a.rows[l.key].pod.Meta.Name, "-")
 		list = append(list, name)
 	}
 	return strings.Join(list, " ")
@@ -61,11 +70,11 @@ func TestRowsKeepTheirPlaces(t *testing.T) {
 	}
 	at(1, false)
 	at(5, true)
-	if got := a.index(); a.visible[2] != "uid-pod-1002" || got != 0 {
+	if got := a.index(); a.visible[2].key != "uid-pod-1002" || got != 0 {
 		t.Errorf("rows moved after 4 s: %v", a.visible)
 	}
 	at(6, true)
-	if a.visible[0] != "uid-pod-1002" {
+	if a.visible[0].key != "uid-pod-1002" {
 		t.Errorf("rows did not move after 5 s: %v", a.visible)
 	}
 	if a.selected != "uid-pod-1002" {
@@ -84,7 +93,7 @@ func TestFirstFramesAreSortedAtOnce(t *testing.T) {
 	s = many(3, 2)
 	s.Pods[2].Window.Overflows = known(9)
 	deliver(a, s)
-	if a.visible[0] != "uid-pod-1002" {
+	if a.visible[0].key != "uid-pod-1002" {
 		t.Errorf("the first frames leave the order at %v", a.visible)
 	}
 }
@@ -122,8 +131,8 @@ func TestPodsComeAndGo(t *testing.T) {
 	fresh := pod("aaa", 2)
 	s.Pods = append([]model.Pod{fresh}, s.Pods[1:]...)
 	deliver(a, s)
-	if want := []string{"uid-pod-1001", "uid-pod-1002", "uid-aaa"}; !slices.Equal(a.visible, want) {
-		t.Errorf("visible %v, want %v", a.visible, want)
+	if want := []string{"uid-pod-1001", "uid-pod-1002", "uid-aaa"}; !slices.Equal(keys(a), want) {
+		t.Errorf("visible %v, want %v", keys(a), want)
 	}
 }
 

@@ -17,7 +17,7 @@ func (a *app) detailLines() []string {
 	if !ok {
 		return []string{"", "  " + a.styles.dim.Render("this pod is no longer among the watched ones; esc goes back")}
 	}
-	d := &detail{app: a, pod: r.pod, row: r}
+	d := &detail{app: a, pod: *r.pod, row: r}
 	d.headline()
 	d.verdicts()
 	d.listeners()
@@ -36,7 +36,7 @@ func (a *app) detailLines() []string {
 type detail struct {
 	*app
 	pod   model.Pod
-	row   row
+	row   *row
 	lines []string
 }
 

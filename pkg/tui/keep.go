@@ -82,12 +82,14 @@ func (a *app) toggleRecord() tea.Cmd {
 
 // selectedPod is the pod that a key means: the page's, or the selected row's.
 func (a *app) selectedPod() (model.Pod, bool) {
-	k := a.selected
+	r := a.chosen()
 	if a.page == detailPage {
-		k = a.detail
+		r = a.rows[a.detail]
 	}
-	r, ok := a.rows[k]
-	return r.pod, ok
+	if r == nil {
+		return model.Pod{}, false
+	}
+	return *r.pod, true
 }
 
 func (a *app) saveEvidence() tea.Cmd {

@@ -33,29 +33,29 @@ func (a *app) ageWord(p model.Pod) string {
 
 // stateWord is the pod's verdict, or its state where there is none yet; old
 // figures say how old they are instead.
-func (a *app) stateWord(r row, width int) (string, lipgloss.Style) {
-	if age := a.ageWord(r.pod); age != "" {
+func (a *app) stateWord(r *row, width int) (string, lipgloss.Style) {
+	if age := a.ageWord(*r.pod); age != "" {
 		if r.pod.Collection.Stage == model.StageEnded {
 			return "ended " + age, a.styles.warn
 		}
 		return "stale " + age, a.styles.warn
 	}
-	if v, ok := judged(r.pod); ok {
+	if v, ok := judged(*r.pod); ok {
 		return classWord(v.Class, width), a.styles.severity(v)
 	}
 	return string(r.state), a.styles.state(r.state)
 }
 
 // whyWord is what follows the state where there is room.
-func (a *app) whyWord(r row) string {
+func (a *app) whyWord(r *row) string {
 	why := render.Clean(r.why)
 	if r.state == model.StateGone || r.state == model.StatePending || a.stageText(r) != "" {
 		return "" // the row says it already
 	}
-	if v, ok := judged(r.pod); ok && v.Class != model.ClassHealthy {
+	if v, ok := judged(*r.pod); ok && v.Class != model.ClassHealthy {
 		why = render.Clean(v.Sentence)
 	}
-	if a.ageWord(r.pod) != "" {
+	if a.ageWord(*r.pod) != "" {
 		why = strings.TrimSuffix("was "+string(r.state)+": "+why, ": ")
 		if m := render.Clean(r.pod.Collection.Message); m != "" {
 			why = m + "; " + why
@@ -80,8 +80,8 @@ func (a *app) listLines() []string {
 		return append(lines, "", a.emptyList())
 	}
 	last := min(len(a.visible), a.top+a.listHeight())
-	for _, key := range a.visible[min(a.top, last):last] {
-		lines = append(lines, a.rowLine(a.rows[key], cols, name, end))
+	for _, l := range a.visible[min(a.top, last):last] {
+		lines = append(lines, a.rowLine(a.rows[l.key], cols, name, end))
 	}
 	return append(lines, a.preview(a.listHeight()-len(a.visible))...)
 }
@@ -96,7 +96,7 @@ func (a *app) preview(room int) []string {
 	if !ok || room < previewHeight {
 		return nil
 	}
-	d := &detail{app: a, pod: r.pod, row: r}
+	d := &detail{app: a, pod: *r.pod, row: r}
 	d.headline()
 	d.listeners()
 	d.drift()
@@ -138,14 +138,14 @@ func (a *app) titles(cols []placed, name int) string {
 }
 
 // rowLine draws one pod.
-func (a *app) rowLine(r row, cols []placed, name, end int) string {
+func (a *app) rowLine(r *row, cols []placed, name, end int) string {
 	mark, base := "  ", a.styles.plain
 	selected := r.key == a.selected
 	if selected {
 		mark = "> "
 		base = a.styles.bold.Background(a.styles.selected)
 	}
-	old := a.ageWord(r.pod) != "" || r.state == model.StateGone
+	old := a.ageWord(*r.pod) != "" || r.state == model.StateGone
 	paint := func(text string, style lipgloss.Style) string {
 		if selected {
 			style = style.Background(a.styles.selected)
@@ -153,7 +153,7 @@ func (a *app) rowLine(r row, cols []placed, name, end int) string {
 		return style.Render(text)
 	}
 	var b strings.Builder
-	b.WriteString(base.Render(mark + cell(middle(a.podName(r.pod), name), name, false)))
+	b.WriteString(base.Render(mark + cell(middle(a.podName(*r.pod), name), name, false)))
 	span := a.stageText(r)
 	for i := 0; i < len(cols); i++ {
 		c := cols[i]
@@ -184,7 +184,7 @@ func (a *app) rowLine(r row, cols []placed, name, end int) string {
 
 // spanned says whether a stage's words take the column's room: the queue's
 // figures, and the workers' too when there are none.
-func spanned(c placed, r row) bool {
+func spanned(c placed, r *row) bool {
 	if c.title == "NODE" || c.title == "VERDICT" {
 		return false
 	}
@@ -193,7 +193,7 @@ func spanned(c placed, r row) bool {
 
 // stageText stands instead of figures while there are none: how far the probe
 // has come, or what the kubelet says.
-func (a *app) stageText(r row) string {
+func (a *app) stageText(r *row) string {
 	c := r.pod.Collection
 	message := render.Clean(c.Message)
 	with := func(text string) string {

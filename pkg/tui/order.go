@@ -18,7 +18,7 @@ const resortAfter = 5 * time.Second
 // row is a pod as the list shows it.
 type row struct {
 	key      string
-	pod      model.Pod
+	pod      *model.Pod
 	state    model.State
 	why      string
 	listener model.Listener // the worst one; only when has is set
@@ -27,10 +27,10 @@ type row struct {
 	points   []timeline.Point
 }
 
-func newRow(p model.Pod, points []timeline.Point) row {
-	r := row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows)}
+func newRow(p *model.Pod, points []timeline.Point) *row {
+	r := &row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows)}
 	r.state, r.why = p.Condition()
-	r.listener, r.has = render.Worst(p)
+	r.listener, r.has = render.Worst(*p)
 	return r
 }
 
@@ -39,8 +39,8 @@ const moreThanStates = 100
 
 // rank orders rows by how bad they are. Figures that no longer arrive prove
 // nothing: a pod that was well then ranks as unknown now.
-func (r row) rank() int {
-	rank := r.state.Rank() + verdictRank(r.pod)*moreThanStates
+func (r *row) rank() int {
+	rank := r.state.Rank() + verdictRank(*r.pod)*moreThanStates
 	switch r.pod.Collection.Stage {
 	case model.StageStale, model.StageEnded:
 		return min(rank, model.StateUnknown.Rank()+model.SeverityInfo.Rank()*moreThanStates)
@@ -61,7 +61,7 @@ func label(p model.Pod) model.State {
 	return state
 }
 
-func (r row) fill() float64 {
+func (r *row) fill() float64 {
 	if !r.has {
 		return -1
 	}
@@ -75,29 +75,29 @@ func (r row) fill() float64 {
 // order is one way of sorting the rows.
 type order struct {
 	name    string
-	compare func(a, b row) int
+	compare func(a, b *row) int
 }
 
 // orders are all ways of sorting, in the order in which the key cycles through
 // them. Unknown figures come last.
 func orders() []order {
-	byRate := func(a, b row) int { return cmp.Compare(b.rate.Or(-1), a.rate.Or(-1)) }
+	byRate := func(a, b *row) int { return cmp.Compare(b.rate.Or(-1), a.rate.Or(-1)) }
 	return []order{
-		{"worst", func(a, b row) int {
+		{"worst", func(a, b *row) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), byRate(a, b))
 		}},
-		{"name", func(row, row) int { return 0 }},
-		{"overflows", func(a, b row) int {
+		{"name", func(*row, *row) int { return 0 }},
+		{"overflows", func(a, b *row) int {
 			return cmp.Or(byRate(a, b), cmp.Compare(b.pod.Counters.ListenOverflows.Or(-1), a.pod.Counters.ListenOverflows.Or(-1)))
 		}},
-		{"busy", func(a, b row) int {
+		{"busy", func(a, b *row) int {
 			return cmp.Compare(b.pod.Runtime.Window.Busy.Or(-1), a.pod.Runtime.Window.Busy.Or(-1))
 		}},
-		{"depth", func(a, b row) int { return cmp.Compare(b.fill(), a.fill()) }},
+		{"depth", func(a, b *row) int { return cmp.Compare(b.fill(), a.fill()) }},
 	}
 }
 
-func byName(a, b row) int {
+func byName(a, b *row) int {
 	return cmp.Or(
 		strings.Compare(a.pod.Meta.Namespace, b.pod.Meta.Namespace),
 		strings.Compare(a.pod.Meta.Name, b.pod.Meta.Name),
@@ -106,12 +106,12 @@ func byName(a, b row) int {
 }
 
 // sorted gives the keys of the rows in order.
-func sorted(rows map[string]row, o order, reverse bool) []string {
-	list := make([]row, 0, len(rows))
+func sorted(rows map[string]*row, o order, reverse bool) []string {
+	list := make([]*row, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b row) int {
+	slices.SortFunc(list, func(a, b *row) int {
 		c := cmp.Or(o.compare(a, b), byName(a, b))
 		if reverse {
 			return -c
@@ -127,7 +127,7 @@ func sorted(rows map[string]row, o order, reverse bool) []string {
 
 // kept gives the old order without the pods that are gone; new pods go to the
 // end, by name, until the rows are sorted the next time.
-func kept(old []string, rows map[string]row) []string {
+func kept(old []string, rows map[string]*row) []string {
 	keys := make([]string, 0, len(rows))
 	placed := make(map[string]bool, len(rows))
 	for _, key := range old {
@@ -136,18 +136,18 @@ func kept(old []string, rows map[string]row) []string {
 			placed[key] = true
 		}
 	}
-	rest := make(map[string]row)
+	rest := make(map[string]*row)
 	for key, r := range rows {
 		if !placed[key] {
 			rest[key] = r
 		}
 	}
-	return append(keys, sorted(rest, order{compare: func(row, row) int { return 0 }}, false)...)
+	return append(keys, sorted(rest, order{compare: func(*row, *row) int { return 0 }}, false)...)
 }
 
 // matches says whether a filter's words are all found in what names the pod:
 // namespace, name, node, workload, listeners, state.
-func (r row) matches(filter string) bool {
+func (r *row) matches(filter string) bool {
 	if strings.TrimSpace(filter) == "" {
 		return true
 	}
@@ -155,7 +155,7 @@ func (r row) matches(filter string) bool {
 	p := r.pod
 	for _, s := range []string{
 		p.Meta.Namespace + "/" + p.Meta.Name, p.Node, p.Workload.Kind + "/" + p.Workload.Name,
-		string(r.state), string(p.Collection.Stage), render.Verdict(p),
+		string(r.state), string(p.Collection.Stage), render.Verdict(*p),
 	} {
 		b.WriteString(strings.ToLower(s))
 		b.WriteByte('\n')

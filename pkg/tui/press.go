@@ -169,5 +169,5 @@ func (a *app) move(n int) {
 	if len(a.visible) == 0 {
 		return
 	}
-	a.selected = a.visible[min(max(0, a.index()+n), len(a.visible)-1)]
+	a.selected = a.visible[min(max(0, a.index()+n), len(a.visible)-1)].key
 }

@@ -54,8 +54,8 @@ func TestVerdictsDecideTheOrder(t *testing.T) {
 	s.Pods[2].Verdicts = []model.Verdict{{Class: model.ClassSaturated, Severity: model.SeverityCritical}}
 	deliver(a, s)
 	var got []string
-	for _, key := range a.visible {
-		got = append(got, a.rows[key].pod.Meta.Name)
+	for _, l := range a.visible {
+		got = append(got, a.rows[l.key].pod.Meta.Name)
 	}
 	if want := s.Pods[2].Meta.Name + " " + s.Pods[1].Meta.Name + " " + s.Pods[0].Meta.Name; strings.Join(got, " ") != want {
 		t.Errorf("order %v, want %s", got, want)

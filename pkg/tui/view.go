@@ -168,7 +168,7 @@ func (a *app) total() string {
 	var sum float64
 	known := false
 	for _, r := range a.rows {
-		if f, ok := r.rate.Get(); ok && a.ageWord(r.pod) == "" {
+		if f, ok := r.rate.Get(); ok && a.ageWord(*r.pod) == "" {
 			sum, known = sum+f, true
 		}
 	}
