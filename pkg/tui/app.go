@@ -58,6 +58,7 @@ type app struct {
 	writing   bool   // something is being written
 	recording string // path of the recording that runs
 	said      said
+	trouble   string // with what is written all the time
 
 	listing
 
@@ -148,7 +149,10 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 	}
 	a.polls++
 	a.setNow(msg.at)
-	a.err = msg.err
+	a.err, a.trouble = msg.err, msg.trouble
+	if msg.stopped {
+		a.recording = ""
+	}
 	if errors.Is(msg.err, io.EOF) {
 		a.err, a.ended = nil, true
 		return nil

@@ -26,9 +26,9 @@ type Keeper struct {
 	// Save writes a text that was copied, since nobody can see whether the terminal
 	// took it.
 	Save func(name, text string) (path string, err error)
-	// Problem says what went wrong with what is written all the time; empty while
-	// nothing did.
-	Problem func() string
+	// Problem says what went wrong with what is written all the time, empty while
+	// nothing did, and whether a recording has ended by that.
+	Problem func() (text string, stopped bool)
 }
 
 // keptMsg is what became of something that was to be written.

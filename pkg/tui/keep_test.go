@@ -80,3 +80,21 @@ func TestMessagesPass(t *testing.T) {
 		t.Error("it stays for ever")
 	}
 }
+
+// A disk that fills up is told in the header, and the screen goes on.
+func TestWritingStops(t *testing.T) {
+	a, _ := remembering(t, 3)
+	a.recording = "rec.jsonl.gz"
+	s := everyKind(4)
+	a.Update(snapshotMsg{
+		seq: a.polls, snapshot: s, began: s.Time, at: s.Time,
+		trouble: "the recording has stopped: no space left on \x1b[31mdevice", stopped: true,
+	})
+	v := a.View()
+	if !strings.Contains(v, "the recording has stopped: no space left") || strings.Contains(v, "\x1b[31m") || strings.Contains(v, "REC") {
+		t.Errorf("the trouble is not told, or the recording still runs:\n%s", v)
+	}
+	if a.shown.Seq != 4 {
+		t.Error("the screen stopped too")
+	}
+}

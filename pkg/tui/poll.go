@@ -14,6 +14,10 @@ type snapshotMsg struct {
 	seq      uint64
 	snapshot model.Snapshot
 	err      error
+	// trouble is what went wrong with what is written all the time; stopped says that
+	// a recording has ended by that.
+	trouble string
+	stopped bool
 	// began and at are when the poll began and ended.
 	began, at time.Time
 }
@@ -42,7 +46,11 @@ func (p *poller) poll(seq uint64, pause time.Duration) tea.Cmd {
 		if p.ctx.Err() != nil {
 			return nil
 		}
-		return snapshotMsg{seq: seq, snapshot: s, err: err, began: began, at: p.now()}
+		msg := snapshotMsg{seq: seq, snapshot: s, err: err, began: began, at: p.now()}
+		if p.trouble != nil {
+			msg.trouble, msg.stopped = p.trouble()
+		}
+		return msg
 	}
 }
 

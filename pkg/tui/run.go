@@ -32,7 +32,7 @@ func Run(ctx context.Context, o Options) error {
 	drawing, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
 	polling, stop := context.WithCancel(ctx)
-	p := &poller{ctx: polling, source: o.Source, now: o.Now, interval: o.Interval}
+	p := &poller{ctx: polling, source: o.Source, now: o.Now, interval: o.Interval, trouble: o.Keeper.Problem}
 	o.Out = watchOutput(o.Out, closed)
 	options := []tea.ProgramOption{
 		tea.WithContext(drawing), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(),
@@ -78,6 +78,7 @@ type poller struct {
 	source   Source
 	now      func() time.Time
 	interval time.Duration
+	trouble  func() (text string, stopped bool) // may be nil
 
 	mu    sync.Mutex
 	over  bool

@@ -215,6 +215,8 @@ func (a *app) problem() string {
 			text = strings.TrimRight(cell(text, min(room, len([]rune(text))), false), " ") + next
 		}
 		return st.bad.Render(cell(text, a.width, false))
+	case a.trouble != "":
+		return st.warn.Render(line("! " + a.trouble))
 	case a.ended:
 		return st.dim.Render(line("the recording has ended; [ goes back, q quits"))
 	case len(a.shown.Problems) > 0:

@@ -149,6 +149,13 @@ func (s *screen) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
+func (s *screen) key(ctx context.Context, key string) error {
+	if out, err := exec.CommandContext(ctx, "tmux", "-S", s.socket, "send-keys", key).CombinedOutput(); err != nil {
+		return fmt.Errorf("typing %s: %w\n%s", key, err, out)
+	}
+	return nil
+}
+
 func (s *screen) text(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "tmux", "-S", s.socket, "capture-pane", "-p").Output()
 	if err != nil {

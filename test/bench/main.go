@@ -56,7 +56,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.runs, "runs", 10, "how often each of two ways is tried, by turns")
 	flag.IntVar(&b.pods, "pods", 50, "how many pods are watched at once")
 	flag.IntVar(&b.seconds, "seconds", 60, "how long CPU use is measured")
-	only := flag.String("only", "first,probe,fleet", "what to measure")
+	only := flag.String("only", "first,probe,idle,fleet", "what to measure")
 	flag.Parse()
 	config, err := clientcmd.BuildConfigFromFlags("", b.kubeconfig)
 	if err != nil {
@@ -79,7 +79,7 @@ func run(ctx context.Context) error {
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"first", b.firstRow}, {"probe", b.probeCost}, {"fleet", b.fleet}} {
+	}{{"first", b.firstRow}, {"probe", b.probeCost}, {"idle", b.idle}, {"fleet", b.fleet}} {
 		if !strings.Contains(*only, part.name) {
 			continue
 		}
