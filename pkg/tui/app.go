@@ -78,7 +78,7 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 		past: o.Past, replay: o.Replay, keeper: o.Keeper, recording: o.Keeper.Recording,
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
-		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(st), scroll: viewport.New(80, 20),
+		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), scroll: viewport.New(80, 20),
 	}
 	a.help.Styles = st.help()
 	a.help.ShortSeparator = "  "
@@ -102,6 +102,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		a.ticks++
 		a.setNow(msg.at)
+		a.grow()
 		a.layout()
 		return a, a.poller.clock(a.ticks)
 	case snapshotMsg:
@@ -112,6 +113,10 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.takeIndex(msg)
 	case keptMsg:
 		a.takeKept(msg)
+	case tea.MouseMsg:
+		cmd := a.mouse(msg)
+		a.layout()
+		return a, cmd
 	case tea.KeyMsg:
 		a.said = said{}
 		var cmds []tea.Cmd

@@ -171,6 +171,14 @@ func screen(t testing.TB, width, height int) *app {
 	return a
 }
 
+// flat is a screen whose list is not grouped by workload.
+func flat(t testing.TB, width, height int) *app {
+	t.Helper()
+	a := screen(t, width, height)
+	a.groupingChosen = true
+	return a
+}
+
 // deliver gives the screen the snapshot that it waits for.
 func deliver(a *app, s model.Snapshot) {
 	a.Update(snapshotMsg{seq: a.polls, snapshot: s, began: s.Time, at: s.Time})

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
 var fuzzKeys = []string{
@@ -86,14 +84,5 @@ func TestEverySize(t *testing.T) {
 				fits(t, a)
 			}
 		}
-	}
-}
-
-func BenchmarkThousandPods(b *testing.B) {
-	a := screen(b, 200, 50)
-	snapshots := []model.Snapshot{many(1000, 1), many(1000, 2)}
-	for i := 0; b.Loop(); i++ {
-		deliver(a, snapshots[i%2])
-		_ = a.View()
 	}
 }

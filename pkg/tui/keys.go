@@ -97,10 +97,13 @@ type keySet struct {
 func (k keySet) ShortHelp() []key.Binding  { return k.short }
 func (k keySet) FullHelp() [][]key.Binding { return nil }
 
-func (k keyMap) list() keySet {
-	return keySet{
-		short: []key.Binding{k.open, k.filter, k.sort, k.mark, k.pause, k.evidence, k.help, k.quit},
+// list names the keys of the list's last line: at 80 columns help must be in sight.
+func (k keyMap) list(width int) keySet {
+	if width < 100 {
+		return keySet{short: []key.Binding{k.open, k.filter, k.sort, k.help, k.quit, k.severity, k.mark, k.pause, k.evidence}}
 	}
+	folding := key.NewBinding(key.WithKeys("left", "right"), key.WithHelp("←→", "fold"))
+	return keySet{short: []key.Binding{k.open, folding, k.filter, k.sort, k.severity, k.mark, k.pause, k.evidence, k.help, k.quit}}
 }
 
 // keyGroup is a part of the help page.

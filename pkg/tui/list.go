@@ -2,10 +2,12 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
@@ -14,18 +16,23 @@ import (
 // staleAfter is the age from which figures count as old on the screen.
 const staleAfter = 3 * time.Second
 
-// ageWord is empty while a pod's figures are current, otherwise their age.
-func (a *app) ageWord(p model.Pod) string {
+// isOld says whether a pod's figures are no longer those of the present.
+func (a *app) isOld(p *model.Pod) bool {
 	switch p.Collection.Stage {
 	case model.StageOK, model.StageStale, model.StageEnded:
 	default:
-		return ""
+		return false
 	}
 	if p.Sample.Arrived.IsZero() {
-		return ""
+		return false
 	}
 	limit := staleAfter + max(0, a.poller.interval-time.Second)
-	if p.Collection.Stage == model.StageOK && a.viewNow().Sub(p.Sample.Arrived) <= limit {
+	return p.Collection.Stage != model.StageOK || a.viewNow().Sub(p.Sample.Arrived) > limit
+}
+
+// ageWord is empty while a pod's figures are current, otherwise their age.
+func (a *app) ageWord(p model.Pod) string {
+	if !a.isOld(&p) {
 		return ""
 	}
 	return render.Age(a.viewNow(), p.Sample.Arrived)
@@ -34,16 +41,51 @@ func (a *app) ageWord(p model.Pod) string {
 // stateWord is the pod's verdict, or its state where there is none yet; old
 // figures say how old they are instead.
 func (a *app) stateWord(r *row, width int) (string, lipgloss.Style) {
-	if age := a.ageWord(*r.pod); age != "" {
+	if a.isOld(r.pod) {
+		age := render.Age(a.viewNow(), r.pod.Sample.Arrived)
 		if r.pod.Collection.Stage == model.StageEnded {
 			return "ended " + age, a.styles.warn
 		}
 		return "stale " + age, a.styles.warn
 	}
-	if v, ok := judged(*r.pod); ok {
-		return classWord(v.Class, width), a.styles.severity(v)
+	if v := r.verdict; v != nil {
+		return classWord(v.Class, width), a.styles.severity(*v)
+	}
+	if r.pod.Collection.Stage == model.StageFailed && r.state == model.StateUnknown {
+		return orElse(width >= 13, "no queue data", "no queue"), a.styles.info
 	}
 	return string(r.state), a.styles.state(r.state)
+}
+
+// heldWord is how long the verdict has held, or how long ago a deleted pod was seen.
+func (a *app) heldWord(r *row) string {
+	switch v := r.verdict; {
+	case r.state == model.StateGone && !r.pod.Sample.Arrived.IsZero():
+		return render.Age(a.viewNow(), r.pod.Sample.Arrived)
+	case v == nil || v.Over || a.isOld(r.pod) || v.Class == model.ClassHealthy || v.Class == model.ClassHistory:
+		return ""
+	default:
+		return heldFor(v)
+	}
+}
+
+// heldFor is how long a verdict has held in four characters; >6m when it held
+// already before anything was seen.
+func heldFor(v *model.Verdict) string {
+	held, ok := v.Held.Get()
+	if !ok || held < 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.0fs", held)
+	switch {
+	case held >= 99.5*3600:
+		text = fmt.Sprintf("%.0fd", min(99, held/86400))
+	case held >= 5940:
+		text = fmt.Sprintf("%.0fh", held/3600)
+	case held >= 99.5:
+		text = fmt.Sprintf("%.0fm", held/60)
+	}
+	return orElse(v.Longer, ">", "") + text
 }
 
 // whyWord is what follows the state where there is room.
@@ -52,10 +94,10 @@ func (a *app) whyWord(r *row) string {
 	if r.state == model.StateGone || r.state == model.StatePending || a.stageText(r) != "" {
 		return "" // the row says it already
 	}
-	if v, ok := judged(*r.pod); ok && v.Class != model.ClassHealthy {
+	if v := r.verdict; v != nil && v.Class != model.ClassHealthy {
 		why = render.Clean(v.Sentence)
 	}
-	if a.ageWord(*r.pod) != "" {
+	if a.isOld(r.pod) {
 		why = strings.TrimSuffix("was "+string(r.state)+": "+why, ": ")
 		if m := render.Clean(r.pod.Collection.Message); m != "" {
 			why = m + "; " + why
@@ -66,51 +108,93 @@ func (a *app) whyWord(r *row) string {
 
 // podName is the pod's name, with its namespace where there is more than one.
 func (a *app) podName(p model.Pod) string {
-	if a.spaces {
+	if a.severalSpaces() {
 		return render.PodName(p)
 	}
 	return render.Clean(p.Meta.Name)
 }
 
-// listLines are the column titles and the rows.
-func (a *app) listLines() []string {
-	cols, name, end := a.place()
-	lines := []string{a.titles(cols, name)}
-	if len(a.visible) == 0 {
-		return append(lines, "", a.emptyList())
+func (a *app) severalSpaces() bool { return len(a.spaces) > 1 && a.space == "" }
+
+// lineName is what stands in the list's first column.
+func (a *app) lineName(l *line) string {
+	switch {
+	case l.kind == restLine:
+		return orElse(l.folded, "▸ ", "▾ ") + strconv.Itoa(l.pods) + " " + l.word + ",med"
+	case l.group != nil:
+		return l.group.short(l.row.pod)
 	}
-	last := min(len(a.visible), a.top+a.listHeight())
-	for _, l := range a.visible[min(a.top, last):last] {
-		lines = append(lines, a.rowLine(a.rows[l.key], cols, name, end))
-	}
-	return append(lines, a.preview(a.listHeight()-len(a.visible))...)
+	return a.podName(*l.row.pod)
 }
 
-// previewHeight is the least room that a preview is worth.
-const previewHeight = 9
-
-// preview fills room that the list leaves empty with the selected pod's
-// listeners and what is wrong with it.
-func (a *app) preview(room int) []string {
-	r, ok := a.rows[a.selected]
-	if !ok || room < previewHeight {
-		return nil
+// listLines are the column titles, the rows and what is below them.
+func (a *app) listLines() []string {
+	cols, name, end := a.place()
+	lines := make([]string, 0, a.height)
+	lines = append(lines, a.titles(cols, name))
+	if len(a.visible) == 0 {
+		lines = append(lines, "", a.emptyList())
 	}
-	d := &detail{app: a, pod: *r.pod, row: r}
-	d.headline()
-	d.listeners()
-	d.drift()
-	d.notes()
-	lines := append([]string{""}, a.styles.dim.Render(strings.Repeat("─", a.width)))
-	lines = append(lines, d.lines[1:]...)
-	return lines[:min(room, len(lines))]
+	last := min(len(a.visible), a.top+a.listHeight())
+	for i := min(a.top, last); i < last; i++ {
+		l := &a.visible[i]
+		if l.kind == groupLine {
+			lines = append(lines, a.groupLine(l, name))
+			continue
+		}
+		lines = append(lines, a.rowLine(l, cols, name, end))
+	}
+	if below := a.visible[last:]; len(below) > 0 && a.listRoom() > a.listHeight() {
+		lines = append(lines, a.belowWord(below))
+	}
+	if a.chooser != nil {
+		return overlay(lines, a.chooserLines(a.height-a.headerHeight()-1), a.width)
+	}
+	for len(lines) < 1+a.listRoom() {
+		lines = append(lines, "")
+	}
+	return append(lines, a.lower(a.lowerHeight())...)
+}
+
+// belowWord says what the list has no room for, so that nobody scrolls for nothing.
+func (a *app) belowWord(below []line) string {
+	var c counts
+	groups := 0
+	for i := range below {
+		switch l := &below[i]; {
+		case l.kind == groupLine && l.folded:
+			groups++
+			for g, n := range l.group.counts {
+				c[g] += n
+			}
+		case l.kind == podLine:
+			c[l.row.grade]++
+		case l.kind == restLine && l.folded:
+			c[l.row.grade] += l.pods
+		}
+	}
+	text := a.styles.dim.Render("↓ " + render.Plural(len(below), "line") + " below")
+	if c[gradeOK] > 0 && c[gradeOK] == c.pods() && c[gradeGone] == 0 {
+		return text + a.styles.dim.Render(", all ok")
+	}
+	return text + a.styles.dim.Render(": ") + c.text(a.styles, false)
 }
 
 func (a *app) emptyList() string {
 	text := "waiting for the first look at the pods…"
 	switch {
 	case len(a.all) > 0:
-		text = fmt.Sprintf("none of %s matches %q; esc clears the filter", render.Plural(len(a.all), "pod"), render.Clean(a.filter.Value()))
+		var by []string
+		if f := a.filter.Value(); f != "" {
+			by = append(by, fmt.Sprintf("%q", render.Clean(f)))
+		}
+		if n := a.narrowings[a.narrowingAt].name; n != "" {
+			by = append(by, n)
+		}
+		if a.space != "" {
+			by = append(by, "namespace "+render.Clean(a.space))
+		}
+		text = fmt.Sprintf("none of %s matches %s; esc shows all", render.Plural(len(a.all), "pod"), strings.Join(by, ", "))
 	case a.live.Seq > 0 || !a.live.Time.IsZero():
 		text = "no pods match; new ones appear here by themselves"
 	}
@@ -132,20 +216,58 @@ func (a *app) titles(cols []placed, name int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", markWidth) + cell(mark("POD", "name"), name, false))
 	for _, c := range cols {
-		b.WriteString(" " + cell(mark(c.title, c.sort), c.width, c.right))
+		b.WriteString(" " + cell(mark(c.brief, c.sort), c.width, c.right))
 	}
 	return a.styles.dim.Render(b.String())
 }
 
-// rowLine draws one pod.
-func (a *app) rowLine(r *row, cols []placed, name, end int) string {
-	mark, base := "  ", a.styles.plain
-	selected := r.key == a.selected
+// leastWhy is the least room that a sentence behind the verdict is worth.
+const leastWhy = 16
+
+// groupLine draws the header of a workload.
+func (a *app) groupLine(l *line, name int) string {
+	g, st := l.group, a.styles
+	selected := l.key == a.selected
+	mark := orElse(l.folded, "▸", "▾") + orElse(selected, ">", " ")
+	title := g.name
+	if a.severalSpaces() && g.namespace != "" {
+		title = g.namespace + " " + title
+	}
+	title = middle(title, max(8, a.width/2))
+	count := strconv.Itoa(g.pods()) + orElse(a.width >= 100, orElse(g.pods() == 1, " pod:  ", " pods: "), ": ")
+	line := st.bold.Render(mark+cell(title, max(name, ansi.StringWidth(title)), false)+" "+strings.Repeat(" ", max(0, 2-len(strconv.Itoa(g.pods()))))+count) + g.counts.text(st, false)
+	for i, part := range g.about() {
+		sep := "  "
+		if i == 0 && a.width >= 100 { // the parts of all headers begin at the same column
+			sep = strings.Repeat(" ", max(2, markWidth+name+28-ansi.StringWidth(line)))
+		}
+		room := a.width - ansi.StringWidth(line+sep)
+		if w := ansi.StringWidth(part); w > room && (i > 0 || room < leastWhy) {
+			continue // a shorter one may fit
+		}
+		style := st.dim
+		if i == 0 && g.alike != "" {
+			style = st.warn
+		}
+		line += sep + style.Render(ansi.Truncate(part, room, "…"))
+	}
 	if selected {
-		mark = "> "
+		line = cell(line, a.width, false)
+	}
+	return line
+}
+
+// rowLine draws one pod, or the one in the middle of several.
+func (a *app) rowLine(l *line, cols []placed, name, end int) string {
+	r := l.row
+	base := a.styles.plain
+	selected := l.key == a.selected
+	letter := orElse(l.kind == podLine, r.grade.letter(), " ")
+	mark := orElse(selected, ">", " ")
+	if selected {
 		base = a.styles.bold.Background(a.styles.selected)
 	}
-	old := a.ageWord(*r.pod) != "" || r.state == model.StateGone
+	old := r.grade == gradeGone || a.isOld(r.pod)
 	paint := func(text string, style lipgloss.Style) string {
 		if selected {
 			style = style.Background(a.styles.selected)
@@ -153,7 +275,12 @@ func (a *app) rowLine(r *row, cols []placed, name, end int) string {
 		return style.Render(text)
 	}
 	var b strings.Builder
-	b.WriteString(base.Render(mark + cell(middle(a.podName(*r.pod), name), name, false)))
+	b.WriteString(paint(letter, a.styles.grade(r.grade)))
+	title := a.lineName(l)
+	if l.kind == podLine {
+		title = middle(title, name)
+	}
+	b.WriteString(base.Render(mark + cell(title, name, false)))
 	span := a.stageText(r)
 	for i := 0; i < len(cols); i++ {
 		c := cols[i]
@@ -168,13 +295,20 @@ func (a *app) rowLine(r *row, cols []placed, name, end int) string {
 			span, i = "", last
 			continue
 		}
-		text, style := c.text(a, r, c.width)
-		if old && c.title != "VERDICT" {
+		text, style := "", a.styles.plain
+		switch {
+		case c.now && r.grade == gradeGone:
+			text = orElse(c.title != "", render.NotApplicable, "")
+		case l.kind == podLine || c.title != columnNode && c.title != columnFor:
+			text, style = c.text(a, r, c.width)
+		}
+		if old && c.title != columnVerdict {
 			style = a.styles.dim
 		}
 		b.WriteString(paint(" "+cell(text, c.width, c.right), style))
 	}
-	if room := a.width - end; room >= 16 {
+	wanted, chosen := a.wanted[columnWhy]
+	if room := a.width - end; room >= leastWhy && (wanted || !chosen) && l.kind == podLine {
 		b.WriteString(paint(" "+cell(a.whyWord(r), room-1, false), a.styles.dim))
 	} else if selected {
 		b.WriteString(paint(strings.Repeat(" ", max(0, a.width-end+1)), a.styles.plain))
@@ -185,7 +319,8 @@ func (a *app) rowLine(r *row, cols []placed, name, end int) string {
 // spanned says whether a stage's words take the column's room: the queue's
 // figures, and the workers' too when there are none.
 func spanned(c placed, r *row) bool {
-	if c.title == "NODE" || c.title == "VERDICT" {
+	switch c.title {
+	case columnNode, columnVerdict, columnFor:
 		return false
 	}
 	return c.queue || !r.pod.Runtime.Workers.IsKnown()
@@ -213,7 +348,8 @@ func (a *app) stageText(r *row) string {
 		return with("waiting for the first frame…")
 	case model.StageFailed:
 		if len(r.pod.Listeners) == 0 {
-			return orElse(message != "", message, "the queue could not be read")
+			message = orElse(message != "", message, "the queue could not be read")
+			return orElse(c.Via == model.ViaMetrics, "metrics only: ", "") + message
 		}
 	case model.StageGone:
 		if len(r.pod.Listeners) == 0 {

@@ -1,41 +1,60 @@
 package tui
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/textinput"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// listing is the state of the list page. All of it but the selection is made
-// anew of the snapshot on the screen; nothing of it is made while drawing.
+// listing is the state of the list page. What is drawn is made of each snapshot,
+// filter and fold when these change, never while drawing.
 type listing struct {
-	rows    map[string]*row // of the snapshot on the screen, by the pod's key
-	counted []counted
-	spaces  bool // the pods are of more than one namespace
+	rows   map[string]*row // of the snapshot on the screen, by the pod's key
+	groups map[owner]*group
+	tally  tally
+	spaces []string          // the namespaces of the pods, in order
+	nodes  map[string]string // what is shown of the nodes' names
 
 	orders   []order
 	orderAt  int
 	reversed bool
 	sortedAt time.Time
-	all      []string // keys of all rows in order
-	visible  []line   // what is left of them by filters and folds
+	all      []string            // keys of all rows in order
+	likeness map[string]likeness // of the rows when they were sorted, by key
+	visible  []line              // what filters and folds leave
 
-	filter    textinput.Model
-	filtering bool
+	grouping       bool // by workload
+	groupingChosen bool // by the user
+	folds          map[string]bool
+
+	filter      textinput.Model
+	filtering   bool
+	narrowings  []narrowing
+	narrowingAt int
+	space       string // the namespace that is shown; empty for all
+
+	columns []column
+	wanted  map[string]bool // columns that were chosen or put away, by title
+	widths  map[string]int  // what the columns' texts need, where that differs
+	longest int             // of the names
+	chooser *chooser        // what lies over the list; nil for nothing
 
 	selected string // the key of a line
 	touched  bool   // the user has moved the selection
 	top      int    // first visible line of the list
+	mouseOn  bool
 }
 
-// line is one line of the list.
-type line struct {
-	key string
-}
-
-func newListing(st styles) listing {
-	l := listing{rows: map[string]*row{}, orders: orders(), filter: textinput.New()}
+func newListing(o Options, st styles) listing {
+	l := listing{
+		rows: map[string]*row{}, likeness: map[string]likeness{}, folds: map[string]bool{}, wanted: wantedColumns(o.Columns),
+		orders: orders(), narrowings: narrowings(), columns: columns(), filter: textinput.New(), mouseOn: o.Mouse,
+	}
 	f := &l.filter
 	f.Prompt = "filter: "
 	f.PromptStyle, f.TextStyle, f.PlaceholderStyle = st.bold, st.plain, st.dim
@@ -51,62 +70,117 @@ func newListing(st styles) listing {
 
 // build makes the list of the snapshot on the screen.
 func (a *app) build() {
-	a.rows = make(map[string]*row, len(a.shown.Pods))
-	before := pending(a.counted)
-	a.counted, a.spaces = count(a.shown), false
+	before := a.tally.counts[gradeStarting]
+	rows := make(map[string]*row, len(a.shown.Pods))
+	spaces := map[string]bool{}
 	for i := range a.shown.Pods {
 		p := &a.shown.Pods[i]
-		a.spaces = a.spaces || p.Meta.Namespace != a.shown.Pods[0].Meta.Namespace
+		spaces[p.Meta.Namespace] = true
 		r := newRow(p, a.timeline.Track(p.Key()).Points())
-		a.rows[r.key] = r
+		rows[r.key] = r
 	}
+	a.rows = rows
+	a.spaces = slices.Sorted(maps.Keys(spaces))
+	if a.space != "" && !spaces[a.space] {
+		a.space = "" // its last pod is gone
+	}
+	a.tallied()
 	// While the first frames come in nothing has a place yet, unless the user has
 	// chosen one.
-	settling := !a.touched && pending(a.counted) != before
-	if settling || a.now.Sub(a.sortedAt) >= resortAfter || a.now.Before(a.sortedAt) {
+	settling := !a.touched && a.tally.counts[gradeStarting] != before
+	if settling || a.now.Sub(a.sortedAt) >= resortAfter {
 		a.sort()
 		return
 	}
 	a.all = kept(a.all, a.rows)
+	for _, key := range a.all {
+		if _, known := a.likeness[key]; !known {
+			a.likeness[key] = likenessOf(a.rows[key])
+		}
+	}
 	a.sift()
 }
 
-// sort orders the rows anew.
+// grow lets time pass for the rows: figures become old although nothing arrives.
+func (a *app) grow() {
+	if len(a.shown.Pods) > 0 {
+		a.tallied()
+		a.sift()
+	}
+}
+
+// sort orders the rows anew, and sees anew which of them are alike.
 func (a *app) sort() {
 	a.all = sorted(a.rows, a.orders[a.orderAt], a.reversed)
 	a.sortedAt = a.now
+	a.likeness = make(map[string]likeness, len(a.rows))
+	for key, r := range a.rows {
+		a.likeness[key] = likenessOf(r)
+	}
+	a.measure()
 	a.sift()
 }
 
-// sift applies the filter and keeps the selection on its pod. A selection that
-// the user never moved stays on the first row, so that the worst pod is in sight.
+// narrowed says whether anything is filtered.
+func (a *app) narrowed() bool {
+	return a.narrowingAt != 0 || strings.TrimSpace(a.filter.Value()) != ""
+}
+
+// sift applies filters and folds and keeps the selection on its pod. A selection
+// that the user never moved stays on the first pod, so that the worst is in sight.
 func (a *app) sift() {
 	before := a.index()
-	a.visible = a.visible[:0:0]
+	left := make([]*row, 0, len(a.all))
+	words := strings.Fields(strings.ToLower(a.filter.Value()))
+	has := a.narrowings[a.narrowingAt].has
 	for _, key := range a.all {
-		if a.rows[key].matches(a.filter.Value()) {
-			a.visible = append(a.visible, line{key: key})
+		r := a.rows[key]
+		if has(r.grade) && (a.space == "" || r.pod.Meta.Namespace == a.space) && r.matches(words) {
+			left = append(left, r)
+		}
+	}
+	a.visible = a.lines(left)
+	a.longest = 0
+	for i := range a.visible {
+		if l := &a.visible[i]; l.kind == podLine {
+			a.longest = max(a.longest, ansi.StringWidth(a.lineName(l)))
+		} else if l.kind == restLine {
+			a.longest = max(a.longest, 16) // "▸ 39 healthy,med"
 		}
 	}
 	switch {
 	case len(a.visible) == 0:
 		a.selected = ""
 	case !a.touched:
-		a.selected = a.visible[0].key
-	case a.index() < 0: // its pod is gone: the neighbour that took its place
-		a.selected = a.visible[min(max(0, before), len(a.visible)-1)].key
+		first := slices.IndexFunc(a.visible, func(l line) bool { return l.kind == podLine })
+		a.selected = a.visible[max(0, first)].key
+	case a.index() < 0:
+		a.selected = a.visible[a.neighbour(before)].key
 	}
+}
+
+// neighbour is the line to select when the one that was is not there any more: the
+// one that holds its pod now, or that took its place.
+func (a *app) neighbour(before int) int {
+	if r := a.rows[a.selected]; r != nil && r.group != nil {
+		at := slices.IndexFunc(a.visible, func(l line) bool { return l.group == r.group && l.folded })
+		if at >= 0 {
+			return at
+		}
+	}
+	return min(max(0, before), len(a.visible)-1)
 }
 
 // index is the selected line's place among the visible ones, -1 when it has none.
 func (a *app) index() int {
-	for i := range a.visible {
-		if a.visible[i].key == a.selected {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(a.visible, func(l line) bool { return l.key == a.selected })
 }
 
-// chosen is the pod that the selected line stands for, nil when there is none.
-func (a *app) chosen() *row { return a.rows[a.selected] }
+// chosen is the pod that the selected line stands for, nil when there is none: of a
+// workload its first, of several in one line the one whose figures it shows.
+func (a *app) chosen() *row {
+	if l := a.at(a.index()); l != nil {
+		return l.row
+	}
+	return nil
+}

@@ -15,32 +15,59 @@ import (
 // eyes cannot be read.
 const resortAfter = 5 * time.Second
 
-// row is a pod as the list shows it.
+// row is a pod as the list shows it: what sorting, folding and drawing need, made
+// once of each snapshot.
 type row struct {
 	key      string
 	pod      *model.Pod
 	state    model.State
 	why      string
+	verdict  *model.Verdict // the one that stands for the pod; nil where there is none yet
 	listener model.Listener // the worst one; only when has is set
 	has      bool
 	rate     model.Value[float64] // the pod's overflows per second
 	points   []timeline.Point
+
+	rank  int     // how bad it is; less is worse
+	fill  float64 // of the worst queue; -1 when unknown
+	grade grade
+	group *group // nil for a pod that nothing owns
 }
 
 func newRow(p *model.Pod, points []timeline.Point) *row {
-	r := &row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows)}
+	r := &row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows), fill: -1}
 	r.state, r.why = p.Condition()
+	r.verdict = standing(p)
 	r.listener, r.has = render.Worst(*p)
+	if r.has {
+		if fill, ok := render.Fill(r.listener.Worst()); ok {
+			r.fill = fill
+		}
+	}
+	r.rank = rankOf(r)
 	return r
 }
 
 // moreThanStates lets a verdict's severity decide before any state does.
 const moreThanStates = 100
 
-// rank orders rows by how bad they are. Figures that no longer arrive prove
+// rankOf orders rows by how bad they are. Figures that no longer arrive prove
 // nothing: a pod that was well then ranks as unknown now.
-func (r *row) rank() int {
-	rank := r.state.Rank() + verdictRank(*r.pod)*moreThanStates
+func rankOf(r *row) int {
+	severity := model.SeverityInfo.Rank()
+	if r.verdict != nil && !r.verdict.Over {
+		severity = r.verdict.Severity.Rank()
+	}
+	state := r.state
+	if v := r.verdict; v != nil && state == model.StateOK {
+		switch v.Class {
+		case model.ClassStarting:
+			state = model.StatePending
+		case model.ClassNotAttributable, model.ClassUndecided:
+			state = model.StateUnknown
+		}
+	}
+	rank := state.Rank() + severity*moreThanStates
 	switch r.pod.Collection.Stage {
 	case model.StageStale, model.StageEnded:
 		return min(rank, model.StateUnknown.Rank()+model.SeverityInfo.Rank()*moreThanStates)
@@ -61,17 +88,6 @@ func label(p model.Pod) model.State {
 	return state
 }
 
-func (r *row) fill() float64 {
-	if !r.has {
-		return -1
-	}
-	fill, ok := render.Fill(r.listener.Worst())
-	if !ok {
-		return -1
-	}
-	return fill
-}
-
 // order is one way of sorting the rows.
 type order struct {
 	name    string
@@ -84,7 +100,7 @@ func orders() []order {
 	byRate := func(a, b *row) int { return cmp.Compare(b.rate.Or(-1), a.rate.Or(-1)) }
 	return []order{
 		{"worst", func(a, b *row) int {
-			return cmp.Or(cmp.Compare(a.rank(), b.rank()), byRate(a, b))
+			return cmp.Or(cmp.Compare(a.rank, b.rank), byRate(a, b))
 		}},
 		{"name", func(*row, *row) int { return 0 }},
 		{"overflows", func(a, b *row) int {
@@ -93,7 +109,7 @@ func orders() []order {
 		{"busy", func(a, b *row) int {
 			return cmp.Compare(b.pod.Runtime.Window.Busy.Or(-1), a.pod.Runtime.Window.Busy.Or(-1))
 		}},
-		{"depth", func(a, b *row) int { return cmp.Compare(b.fill(), a.fill()) }},
+		{"depth", func(a, b *row) int { return cmp.Compare(b.fill, a.fill) }},
 	}
 }
 
@@ -112,7 +128,10 @@ func sorted(rows map[string]*row, o order, reverse bool) []string {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b *row) int {
-		c := cmp.Or(o.compare(a, b), byName(a, b))
+		c := o.compare(a, b)
+		if c == 0 {
+			c = byName(a, b)
+		}
 		if reverse {
 			return -c
 		}
@@ -128,6 +147,9 @@ func sorted(rows map[string]*row, o order, reverse bool) []string {
 // kept gives the old order without the pods that are gone; new pods go to the
 // end, by name, until the rows are sorted the next time.
 func kept(old []string, rows map[string]*row) []string {
+	if len(old) == len(rows) && !slices.ContainsFunc(old, func(key string) bool { return rows[key] == nil }) {
+		return old
+	}
 	keys := make([]string, 0, len(rows))
 	placed := make(map[string]bool, len(rows))
 	for _, key := range old {
@@ -145,16 +167,17 @@ func kept(old []string, rows map[string]*row) []string {
 	return append(keys, sorted(rest, order{compare: func(*row, *row) int { return 0 }}, false)...)
 }
 
-// matches says whether a filter's words are all found in what names the pod:
-// namespace, name, node, workload, listeners, state.
-func (r *row) matches(filter string) bool {
-	if strings.TrimSpace(filter) == "" {
+// matches says whether a filter's words, in lower case, are all found in what names
+// the pod: namespace, name, node, workload, listeners, state.
+func (r *row) matches(words []string) bool {
+	if len(words) == 0 {
 		return true
 	}
 	var b strings.Builder
 	p := r.pod
 	for _, s := range []string{
 		p.Meta.Namespace + "/" + p.Meta.Name, p.Node, p.Workload.Kind + "/" + p.Workload.Name,
+		kindWord(p.Workload.Kind) + "/" + p.Workload.Name,
 		string(r.state), string(p.Collection.Stage), render.Verdict(*p),
 	} {
 		b.WriteString(strings.ToLower(s))
@@ -165,10 +188,5 @@ func (r *row) matches(filter string) bool {
 		b.WriteByte('\n')
 	}
 	hay := b.String()
-	for _, word := range strings.Fields(strings.ToLower(filter)) {
-		if !strings.Contains(hay, word) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(hay, word) })
 }

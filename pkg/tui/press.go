@@ -30,12 +30,16 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 		return a.answerRenew(msg)
 	case a.filtering:
 		return a.typeFilter(msg)
+	case a.chooser != nil:
+		a.pressChooser(msg)
 	case key.Matches(msg, a.keys.quit):
 		return tea.Quit
 	case key.Matches(msg, a.keys.pause) && a.page != helpPage:
 		return a.togglePause()
 	case key.Matches(msg, a.keys.probe) && a.page != helpPage:
 		a.askRenew()
+	case key.Matches(msg, a.keys.mouse):
+		return a.toggleMouse()
 	case key.Matches(msg, a.keys.help):
 		a.toggleHelp()
 	case a.page != helpPage && a.anywhereKey(msg, &cmd):
@@ -102,42 +106,6 @@ func (a *app) clearFilter() {
 	a.sift()
 }
 
-func (a *app) pressInList(msg tea.KeyMsg) tea.Cmd {
-	k := a.keys
-	switch {
-	case key.Matches(msg, k.up):
-		a.move(-1)
-	case key.Matches(msg, k.down):
-		a.move(1)
-	case key.Matches(msg, k.pageUp):
-		a.move(-max(1, a.listHeight()-1))
-	case key.Matches(msg, k.pageDown):
-		a.move(max(1, a.listHeight()-1))
-	case key.Matches(msg, k.top):
-		a.move(-len(a.visible))
-	case key.Matches(msg, k.bottom):
-		a.move(len(a.visible))
-	case key.Matches(msg, k.open):
-		if a.selected != "" {
-			a.page, a.detail, a.touched = detailPage, a.selected, true
-			a.scroll.SetYOffset(0)
-		}
-	case key.Matches(msg, k.back):
-		a.clearFilter()
-	case key.Matches(msg, k.filter):
-		a.filtering = true
-		a.filter.Focus()
-		a.filter.CursorEnd()
-	case key.Matches(msg, k.sort):
-		a.orderAt = (a.orderAt + 1) % len(a.orders)
-		a.sort()
-	case key.Matches(msg, k.reverse):
-		a.reversed = !a.reversed
-		a.sort()
-	}
-	return nil
-}
-
 func (a *app) pressInPage(msg tea.KeyMsg) {
 	k := a.keys
 	switch {
@@ -161,13 +129,4 @@ func (a *app) pressInPage(msg tea.KeyMsg) {
 	case key.Matches(msg, k.bottom):
 		a.scroll.GotoBottom()
 	}
-}
-
-// move takes the selection some rows down, or up when n is negative.
-func (a *app) move(n int) {
-	a.touched = true
-	if len(a.visible) == 0 {
-		return
-	}
-	a.selected = a.visible[min(max(0, a.index()+n), len(a.visible)-1)].key
 }

@@ -130,7 +130,7 @@ func TestRunShowsAndQuits(t *testing.T) {
 	out, keys, done := start(t, context.Background(), src)
 	out.waitFor(t, "server", "overflowing", "pulling the probe's image", "12:00:31Z")
 	typeKeys(t, keys, "/web-b")
-	out.waitFor(t, "1 of 13")
+	out.waitFor(t, "1 pod")
 	typeKeys(t, keys, "\r")
 	typeKeys(t, keys, "\r")
 	out.waitFor(t, "Network namespace", "holds 128 of 128")

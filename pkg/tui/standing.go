@@ -7,18 +7,26 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
-// judged is the verdict that stands for a pod in the list; false where too
-// little was seen, or nothing can be judged, so that its state is the word.
-func judged(p model.Pod) (model.Verdict, bool) {
+// standing is the verdict that stands for a pod in the list; nil where too little
+// was seen, or nothing can be judged, so that its state is the word.
+func standing(p *model.Pod) *model.Verdict {
 	switch p.Collection.Stage {
 	case model.StageOK, model.StageStale, model.StageEnded, model.StageFailed: // failed: the proxy may tell alone
 	default:
-		return model.Verdict{}, false
+		return nil
 	}
 	if len(p.Verdicts) == 0 || p.Verdicts[0].Class == model.ClassTooEarly {
-		return model.Verdict{}, false
+		return nil
 	}
-	return p.Verdicts[0], true
+	return &p.Verdicts[0]
+}
+
+// judged is the same as a value.
+func judged(p model.Pod) (model.Verdict, bool) {
+	if v := standing(&p); v != nil {
+		return *v, true
+	}
+	return model.Verdict{}, false
 }
 
 // severity colours a verdict.
@@ -34,16 +42,6 @@ func (s styles) severity(v model.Verdict) lipgloss.Style {
 		return s.warn
 	}
 	return s.info
-}
-
-// verdictRank orders pods before their states do: critical, warning, everything
-// else.
-func verdictRank(p model.Pod) int {
-	v, ok := judged(p)
-	if !ok || v.Over {
-		return model.SeverityInfo.Rank()
-	}
-	return v.Severity.Rank()
 }
 
 // classWord is a class as long as the column allows.

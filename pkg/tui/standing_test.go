@@ -44,7 +44,7 @@ func TestViewVerdicts(t *testing.T) {
 // A critical verdict comes before a warning, and both before what only looks
 // bad at this moment.
 func TestVerdictsDecideTheOrder(t *testing.T) {
-	a := screen(t, 120, 40)
+	a := flat(t, 120, 40)
 	s := many(3, 1)
 	for i := range s.Pods {
 		s.Pods[i].Collection.Stage = model.StageOK
@@ -55,7 +55,7 @@ func TestVerdictsDecideTheOrder(t *testing.T) {
 	deliver(a, s)
 	var got []string
 	for _, l := range a.visible {
-		got = append(got, a.rows[l.key].pod.Meta.Name)
+		got = append(got, l.row.pod.Meta.Name)
 	}
 	if want := s.Pods[2].Meta.Name + " " + s.Pods[1].Meta.Name + " " + s.Pods[0].Meta.Name; strings.Join(got, " ") != want {
 		t.Errorf("order %v, want %s", got, want)

@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -26,22 +28,27 @@ func (a *app) layout() {
 	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
 }
 
-// listHeight is how many rows the list has room for.
-func (a *app) listHeight() int { return max(0, a.height-a.headerHeight()-2) }
+// listRoom is how many lines there are between the column titles and what is below
+// the list.
+func (a *app) listRoom() int { return max(0, a.height-a.headerHeight()-2-a.lowerHeight()) }
+
+// listHeight is how many of them are rows: the last one tells of those for which
+// there is no room.
+func (a *app) listHeight() int {
+	room := a.listRoom()
+	if len(a.visible) > room && room >= 8 {
+		return room - 1
+	}
+	return room
+}
 
 // headerHeight is the number of lines that header gives.
 func (a *app) headerHeight() int {
-	n := 1
-	if a.showsCounts() {
-		n++
-	}
 	if a.problem() != "" {
-		n++
+		return 2
 	}
-	return n
+	return 1
 }
-
-func (a *app) showsCounts() bool { return a.height >= 8 }
 
 // View draws the screen.
 func (a *app) View() string {
@@ -60,61 +67,94 @@ func (a *app) View() string {
 
 // header says what is watched and how it stands, and what is wrong.
 func (a *app) header() []string {
-	st := a.styles
-	name := st.title.Render("kubectl backlog")
-	if t := render.Clean(a.title); t != "" {
-		name += "  " + st.bold.Render(t)
+	left, right := a.headerLeft(), a.headerRight()
+	// What there is no room for is left out, what matters least first.
+	for joined(left)+joined(right)+2 > a.width && len(left)+len(right) > 2 {
+		least := &left
+		if lowest(right) > lowest(left) {
+			least = &right
+		}
+		at := slices.IndexFunc(*least, func(p part) bool { return p.rank == lowest(*least) })
+		*least = slices.Delete(*least, at, at+1)
 	}
-	var right []string
-	if w := a.markWord(); w != "" {
-		right = append(right, st.info.Render(w))
-	}
-	if a.recording != "" {
-		right = append(right, st.bad.Render("REC"))
-	}
-	if w := a.replayWord(); w != "" {
-		right = append(right, st.info.Render(w))
-	}
-	if w := a.whenWord(); w != "" {
-		right = append(right, st.warn.Render(w))
-	} else if lag := a.lag(); lag != "" {
-		right = append(right, st.dim.Render("lag "+lag))
-	}
-	clock := a.now
-	if a.replay != nil {
-		clock = a.viewNow()
-	}
-	right = append(right, clock.UTC().Format("15:04:05Z"))
-	lines := []string{spread(name, strings.Join(right, "  "), a.width)}
-	if a.showsCounts() {
-		total := a.total()
-		lines = append(lines, spread(a.counts(a.width-ansi.StringWidth(total)-2), total, a.width))
-	}
+	lines := []string{spread(textOf(left), textOf(right), a.width)}
 	if p := a.problem(); p != "" {
 		lines = append(lines, p)
 	}
 	return lines
 }
 
-// counts tells how many pods are in which state, worst first, as far as there is
-// room.
-func (a *app) counts(room int) string {
+// part is a piece of the header. Those of high rank are left out first.
+type part struct {
+	text string
+	rank int
+}
+
+func lowest(parts []part) int {
+	rank := 0
+	for _, p := range parts {
+		rank = max(rank, p.rank)
+	}
+	return rank
+}
+
+func textOf(parts []part) string {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = p.text
+	}
+	return strings.Join(texts, "  ")
+}
+
+func joined(parts []part) int { return ansi.StringWidth(textOf(parts)) }
+
+// headerLeft is what is watched, how many pods stand how, and what is refused.
+func (a *app) headerLeft() []part {
+	st := a.styles
+	title := orElse(a.title != "", render.Clean(a.title), "kubectl backlog")
+	parts := []part{{st.title.Render(middle(title, max(8, a.width/3))), 0}}
+	if a.width < 60 {
+		parts[0].rank = 7 // whoever opened a screen of this size knows what it shows
+	}
 	if len(a.shown.Pods) == 0 {
-		return a.styles.dim.Render("no pods yet")
+		parts = append(parts, part{st.dim.Render("no pods yet"), 1})
+	} else {
+		words := a.width >= 160
+		n := a.tally.pods()
+		parts = append(parts, part{render.Plural(n, "pod") + orElse(words, "  ", " ") + a.tally.counts.text(st, words), 1})
 	}
-	line := render.Plural(len(a.shown.Pods), "pod")
-	for i, c := range a.counted {
-		next := "  " + a.styles.state(c.state).Render(fmt.Sprintf("%d %s", c.n, c.state))
-		more := "  …"
-		if i == len(a.counted)-1 {
-			more = ""
-		}
-		if ansi.StringWidth(line+next+more) > room {
-			return line + "  …"
-		}
-		line += next
+	if rate, ok := a.tally.rate.Get(); ok {
+		parts = append(parts, part{orStyle(rate > 0, st.bad, st.dim).Render("ovf " + render.Rate(a.tally.rate) + "/s"), 2})
 	}
-	return line
+	if w := a.markWord(); w != "" {
+		parts = append(parts, part{st.info.Render(w), 4})
+	}
+	return parts
+}
+
+// headerRight is how fresh that is.
+func (a *app) headerRight() []part {
+	st := a.styles
+	var parts []part
+	if n := a.tally.probes; n > 0 {
+		parts = append(parts, part{st.dim.Render(render.Plural(n, "probe") + " to " + a.tally.until.UTC().Format("15:04Z")), 6})
+	}
+	if a.recording != "" {
+		parts = append(parts, part{st.bad.Render("REC"), 3})
+	}
+	if w := a.replayWord(); w != "" {
+		parts = append(parts, part{st.info.Render(w), 3})
+	}
+	if w := a.whenWord(); w != "" {
+		parts = append(parts, part{st.warn.Render(w), 1})
+	} else if lag := a.lag(); lag != "" {
+		parts = append(parts, part{st.dim.Render("lag " + lag), 5})
+	}
+	clock := a.now
+	if a.replay != nil {
+		clock = a.viewNow()
+	}
+	return append(parts, part{clock.UTC().Format("15:04:05Z"), 1})
 }
 
 // summary is counts without colour.
@@ -163,41 +203,37 @@ func statesInOrder() []model.State {
 	return all
 }
 
-// total adds up the overflow rates of the pods whose figures are current.
-func (a *app) total() string {
-	var sum float64
-	known := false
-	for _, r := range a.rows {
-		if f, ok := r.rate.Get(); ok && a.ageWord(*r.pod) == "" {
-			sum, known = sum+f, true
-		}
-	}
-	if !known {
-		return ""
-	}
-	text := "ovf " + render.Rate(model.Known(sum)) + "/s"
-	if sum > 0 {
-		return a.styles.bad.Render(text)
-	}
-	return a.styles.dim.Render(text)
-}
-
 // lag is the age of the oldest figures among the pods whose frames arrive.
 func (a *app) lag() string {
-	worst := -1.0
-	for _, p := range a.shown.Pods {
-		if p.Collection.Stage == model.StageOK && !p.Sample.Arrived.IsZero() {
-			worst = max(worst, a.viewNow().Sub(p.Sample.Arrived).Seconds())
+	if a.tally.oldest.IsZero() {
+		return ""
+	}
+	lag := max(0, a.viewNow().Sub(a.tally.oldest))
+	if lag < time.Minute {
+		return fmt.Sprintf("%.1fs", lag.Seconds())
+	}
+	return render.Age(a.viewNow(), a.tally.oldest)
+}
+
+// startingWord says how far the probes have come that have shown nothing yet.
+func (a *app) startingWord() string {
+	n := 0
+	var parts []string
+	for _, s := range []struct {
+		stage model.Stage
+		word  string
+	}{
+		{model.StageAsking, "asking"}, {model.StagePulling, "pulling"}, {model.StageStarting, "starting"}, {model.StageWaiting, "first frame"},
+	} {
+		if of := a.tally.stages[s.stage]; of > 0 {
+			n += of
+			parts = append(parts, fmt.Sprintf("%s %d", s.word, of))
 		}
 	}
-	switch {
-	case worst < 0:
+	if n == 0 {
 		return ""
-	case worst < 60:
-		return fmt.Sprintf("%.1fs", worst)
-	default:
-		return render.Age(a.viewNow(), a.viewNow().Add(-secondsToDuration(worst)))
 	}
+	return fmt.Sprintf("starting %d of %s: %s", n, render.Plural(a.tally.pods(), "probe"), strings.Join(parts, ", "))
 }
 
 // problem is the one line for what is wrong with the whole run, with what to do.
@@ -227,6 +263,8 @@ func (a *app) problem() string {
 		return st.warn.Render(line("! " + text))
 	case a.renewHint() != "":
 		return st.warn.Render(line("! " + a.renewHint()))
+	case a.startingWord() != "":
+		return st.info.Render(line(a.startingWord()))
 	case len(a.shown.Notes) > 0 && a.height >= 18:
 		return st.dim.Render(line(a.shown.Notes[len(a.shown.Notes)-1]))
 	}
@@ -242,18 +280,16 @@ func (a *app) footer() string {
 		return a.styles.info.Render(cell(render.Clean(text), a.width, false))
 	}
 	if a.filtering {
-		found := a.styles.dim.Render(fmt.Sprintf("%d of %d  ⏎ keep  esc clear", len(a.visible), len(a.all)))
+		found := a.styles.dim.Render(fmt.Sprintf("%s  %s keep  esc clear", render.Plural(a.podsShown(), "pod"), a.keys.accept.Help().Key))
 		return spread(a.filter.View(), found, a.width)
 	}
 	right := ""
-	set := a.keys.list()
+	set := a.keys.list(a.width)
 	switch a.page {
 	case listPage:
+		right = a.narrowedWord()
 		if rows := a.listHeight(); len(a.visible) > rows && rows > 0 {
-			right = fmt.Sprintf("%d-%d of %d", a.top+1, min(len(a.visible), a.top+rows), len(a.visible))
-		}
-		if f := a.filter.Value(); f != "" {
-			right = strings.TrimSpace("filter: " + render.Clean(f) + "  " + right)
+			right = strings.TrimSpace(fmt.Sprintf("%s  %d-%d of %d", right, a.top+1, min(len(a.visible), a.top+rows), len(a.visible)))
 		}
 	case detailPage:
 		set = a.keys.detail()
@@ -268,13 +304,36 @@ func (a *app) footer() string {
 	return spread(a.help.ShortHelpView(set.short), a.styles.dim.Render(right), a.width)
 }
 
-func pending(list []counted) int {
-	for _, c := range list {
-		if c.state == model.StatePending {
-			return c.n
+// narrowedWord says what the list leaves out: a list that is short for that reason
+// looks like good news.
+func (a *app) narrowedWord() string {
+	var parts []string
+	if a.space != "" {
+		parts = append(parts, "namespace "+render.Clean(a.space))
+	}
+	if n := a.narrowings[a.narrowingAt].name; n != "" {
+		parts = append(parts, n)
+	}
+	if f := a.filter.Value(); f != "" {
+		parts = append(parts, "filter: "+render.Clean(f))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// podsShown is how many pods the filters leave, folded ones too.
+func (a *app) podsShown() int {
+	n := 0
+	for i := range a.visible {
+		switch l := &a.visible[i]; {
+		case l.kind == podLine:
+			n++
+		case l.kind == restLine && l.folded:
+			n += l.pods
+		case l.kind == groupLine && l.folded:
+			n += len(l.group.rows)
 		}
 	}
-	return 0
+	return n
 }
 
 // pageLines are the lines of the page that scrolls.
