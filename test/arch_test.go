@@ -31,7 +31,7 @@ var rooms = []room{
 	// Not in the list of the pure: it falls back to the process's own terminal and
 	// clock when it is given none.
 	{path: "pkg/tui", ours: []string{"pkg/model", "pkg/render", "pkg/diagnose", "pkg/plan", "pkg/timeline"}},
-	{path: "pkg/record", ours: []string{"pkg/model", "pkg/parse"}, later: true},
+	{path: "pkg/record", ours: []string{"pkg/model"}},
 	{path: "pkg/export", ours: []string{"pkg/model", "pkg/diagnose"}, later: true},
 	{path: "pkg/agent", ours: []string{"pkg/model", "pkg/parse", "plugins", "pkg/diagnose", "pkg/export"}, later: true},
 	{path: "pkg/lab", ours: []string{"pkg/model", "pkg/source", "pkg/diagnose", "pkg/plan", "pkg/render", "pkg/collect"}, later: true},

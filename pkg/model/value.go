@@ -42,6 +42,12 @@ func (v Value[T]) IsKnown() bool { return v.known }
 // Reason says why the value is unknown; it is empty for a known one.
 func (v Value[T]) Reason() string { return v.reason }
 
+// Parts gives what the value is made of: a pointer to the figure, whether it is known,
+// and why not. They are for codecs that keep more than MarshalJSON does.
+func (v *Value[T]) Parts() (figure any, known *bool, reason *string) {
+	return &v.v, &v.known, &v.reason
+}
+
 // MarshalJSON gives the bare value, or null when it is unknown.
 func (v Value[T]) MarshalJSON() ([]byte, error) {
 	if !v.known {
