@@ -107,18 +107,18 @@ func (l Listener) Worst() Socket {
 	if len(l.Sockets) == 0 {
 		return Socket{}
 	}
-	worst := l.Sockets[0]
-	for _, s := range l.Sockets[1:] {
-		if fill(s) > fill(worst) {
-			worst = s
+	worst := 0
+	for i := 1; i < len(l.Sockets); i++ {
+		if fill(&l.Sockets[i]) > fill(&l.Sockets[worst]) {
+			worst = i
 		}
 	}
-	return worst
+	return l.Sockets[worst]
 }
 
 // fill orders sockets by how full they are; one of unknown limit is ordered by
 // its depth alone, below any that is known to be full.
-func fill(s Socket) float64 {
+func fill(s *Socket) float64 {
 	depth, ok := s.Depth.Get()
 	if !ok {
 		return -1

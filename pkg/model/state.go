@@ -47,7 +47,7 @@ func (p Pod) ConditionOf(l Listener) (State, string) {
 	return p.Condition()
 }
 
-func (p Pod) condition() (State, string) {
+func (p *Pod) condition() (State, string) {
 	switch p.Collection.Stage {
 	case StageGone:
 		return StateGone, p.Collection.Message
@@ -57,7 +57,8 @@ func (p Pod) condition() (State, string) {
 	if n, ok := p.Window.Overflows.Get(); ok && n > 0 {
 		return StateOverflowing, fmt.Sprintf("%d overflows in the window", n)
 	}
-	for _, l := range p.Listeners {
+	for i := range p.Listeners { // a listing of a thousand pods comes by here every second
+		l := &p.Listeners[i]
 		s := l.Worst()
 		limit, ok := s.Limit.Get()
 		if depth := s.Depth.Or(-1); ok && depth >= limit && depth > 0 {
@@ -80,8 +81,8 @@ func (p Pod) condition() (State, string) {
 	if len(p.Listeners) == 0 && !nobodyListens {
 		return StateUnknown, cmp.Or(p.Collection.Message, p.Sockets.Reason())
 	}
-	for _, k := range p.Knobs {
-		if k.Differs() {
+	for i := range p.Knobs {
+		if k := &p.Knobs[i]; k.Differs() {
 			return StateDrift, fmt.Sprintf("%s: asked %d, in force %d", k.Name, k.Asked.Or(0), k.InForce.Or(0))
 		}
 	}

@@ -123,18 +123,20 @@ func Listener(l model.Listener) string {
 // how full the fullest socket is, then inbound before outbound before the rest.
 func ByUrgency(p model.Pod) []model.Listener {
 	listeners := slices.Clone(p.Listeners)
-	slices.SortStableFunc(listeners, func(a, b model.Listener) int {
-		return cmp.Or(
-			cmp.Compare(b.Window.Overflows.Or(0), a.Window.Overflows.Or(0)),
-			cmp.Compare(room(b), room(a)),
-			cmp.Compare(roleRank(a.Role), roleRank(b.Role)),
-			cmp.Compare(a.Port, b.Port),
-		)
-	})
+	slices.SortStableFunc(listeners, func(a, b model.Listener) int { return byUrgency(&a, &b) })
 	return listeners
 }
 
-func room(l model.Listener) float64 {
+func byUrgency(a, b *model.Listener) int {
+	return cmp.Or(
+		cmp.Compare(b.Window.Overflows.Or(0), a.Window.Overflows.Or(0)),
+		cmp.Compare(room(b), room(a)),
+		cmp.Compare(roleRank(a.Role), roleRank(b.Role)),
+		cmp.Compare(a.Port, b.Port),
+	)
+}
+
+func room(l *model.Listener) float64 {
 	fill, ok := Fill(l.Worst())
 	if !ok {
 		return -1
@@ -148,7 +150,13 @@ func Worst(p model.Pod) (model.Listener, bool) {
 	if p.HostNetwork || len(p.Listeners) == 0 {
 		return model.Listener{}, false
 	}
-	return ByUrgency(p)[0], true
+	worst := &p.Listeners[0]
+	for i := range p.Listeners[1:] {
+		if l := &p.Listeners[i+1]; byUrgency(l, worst) < 0 {
+			worst = l
+		}
+	}
+	return *worst, true
 }
 
 // OverflowRate is the listener's new overflows per second in the pod's window.

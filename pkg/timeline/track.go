@@ -206,22 +206,24 @@ func (k *Track) queue(l *model.Listener) *Queue {
 // drop forgets what is older than a time. Of a queue the newest step before it
 // stays, since it says how the queue was from then on.
 func (k *Track) drop(before int64) {
-	n := 0
-	for n < len(k.points) && k.points[n].at < before {
-		n++
-	}
 	// Not with every sample: moving a thousand points a second is work for nothing.
-	if n > 60 {
+	const batch = 60
+	if len(k.points) > batch && k.points[batch].at < before {
+		n := batch
+		for n < len(k.points) && k.points[n].at < before {
+			n++
+		}
 		k.points = slices.Delete(k.points, 0, n)
 	}
 	for i := range k.queues {
 		q := &k.queues[i]
-		m := 0
+		if len(q.Steps) <= batch+1 || q.Steps[batch+1].at >= before {
+			continue
+		}
+		m := batch
 		for m+1 < len(q.Steps) && q.Steps[m+1].at < before {
 			m++
 		}
-		if m > 60 {
-			q.Steps = slices.Delete(q.Steps, 0, m)
-		}
+		q.Steps = slices.Delete(q.Steps, 0, m)
 	}
 }

@@ -30,6 +30,7 @@ type app struct {
 	styles styles
 	keys   keyMap
 	help   help.Model
+	ascii  bool
 	width  int
 	height int
 
@@ -79,6 +80,9 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
 		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), scroll: viewport.New(80, 20),
+	}
+	if a.ascii = o.ASCII; a.ascii {
+		a.keys.spell()
 	}
 	a.help.Styles = st.help()
 	a.help.ShortSeparator = "  "

@@ -20,23 +20,6 @@ func (d *detail) knobs() {
 	}
 }
 
-// drift is the settings that differ, alone.
-func (d *detail) drift() {
-	var differ []model.Knob
-	for _, k := range d.pod.Knobs {
-		if k.Differs() {
-			differ = append(differ, k)
-		}
-	}
-	if len(differ) == 0 {
-		return
-	}
-	d.section("Configuration", "not as asked for")
-	for _, k := range differ {
-		d.knob(k)
-	}
-}
-
 // knob is one setting with the chain that led to it.
 func (d *detail) knob(k model.Knob) {
 	text := "asked " + render.Count(k.Asked) + ", in force " + render.Count(k.InForce)

@@ -40,8 +40,7 @@ func ownerOf(p *model.Pod) owner { return owner{p.Meta.Namespace, p.Workload.Kin
 func (a *app) gather() {
 	groups := make(map[owner]*group, len(a.groups))
 	several := false
-	for i := range a.shown.Pods {
-		r := a.rows[a.shown.Pods[i].Key()]
+	for _, r := range a.inTurn {
 		o := ownerOf(r.pod)
 		if o.name == "" {
 			r.group = nil

@@ -30,14 +30,6 @@ func (a *app) isOld(p *model.Pod) bool {
 	return p.Collection.Stage != model.StageOK || a.viewNow().Sub(p.Sample.Arrived) > limit
 }
 
-// ageWord is empty while a pod's figures are current, otherwise their age.
-func (a *app) ageWord(p model.Pod) string {
-	if !a.isOld(&p) {
-		return ""
-	}
-	return render.Age(a.viewNow(), p.Sample.Arrived)
-}
-
 // stateWord is the pod's verdict, or its state where there is none yet; old
 // figures say how old they are instead.
 func (a *app) stateWord(r *row, width int) (string, lipgloss.Style) {
@@ -361,5 +353,3 @@ func (a *app) stageText(r *row) string {
 	}
 	return ""
 }
-
-func secondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -15,6 +15,7 @@ import (
 // filter and fold when these change, never while drawing.
 type listing struct {
 	rows   map[string]*row // of the snapshot on the screen, by the pod's key
+	inTurn []*row          // the same in the snapshot's order
 	groups map[owner]*group
 	tally  tally
 	spaces []string          // the namespaces of the pods, in order
@@ -72,12 +73,16 @@ func newListing(o Options, st styles) listing {
 func (a *app) build() {
 	before := a.tally.counts[gradeStarting]
 	rows := make(map[string]*row, len(a.shown.Pods))
+	a.inTurn = make([]*row, 0, len(a.shown.Pods))
 	spaces := map[string]bool{}
 	for i := range a.shown.Pods {
 		p := &a.shown.Pods[i]
 		spaces[p.Meta.Namespace] = true
 		r := newRow(p, a.timeline.Track(p.Key()).Points())
-		rows[r.key] = r
+		if rows[r.key] == nil {
+			a.inTurn = append(a.inTurn, r)
+			rows[r.key] = r
+		}
 	}
 	a.rows = rows
 	a.spaces = slices.Sorted(maps.Keys(spaces))

@@ -127,8 +127,7 @@ type tally struct {
 // that have become old meanwhile count as unknown.
 func (a *app) tallied() {
 	t := tally{stages: map[model.Stage]int{}, rate: model.Unknown[float64]("nothing was seen yet")}
-	for i := range a.shown.Pods {
-		r := a.rows[a.shown.Pods[i].Key()]
+	for _, r := range a.inTurn {
 		c := &r.pod.Collection
 		old := a.isOld(r.pod)
 		r.grade = gradeOf(r, old)

@@ -62,7 +62,11 @@ func (a *app) View() string {
 		lines = append(lines, "")
 	}
 	lines = append(lines[:max(0, a.height-1)], a.footer())
-	return fit(strings.Join(lines, "\n"), a.width, a.height)
+	view := fit(strings.Join(lines, "\n"), a.width, a.height)
+	if a.ascii {
+		view = toASCII(view)
+	}
+	return view
 }
 
 // header says what is watched and how it stands, and what is wrong.
