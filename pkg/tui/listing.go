@@ -73,15 +73,19 @@ func newListing(o Options, st styles) listing {
 func (a *app) build() {
 	before := a.tally.counts[gradeStarting]
 	rows := make(map[string]*row, len(a.shown.Pods))
-	a.inTurn = make([]*row, 0, len(a.shown.Pods))
+	a.inTurn = a.inTurn[:0]
 	spaces := map[string]bool{}
 	for i := range a.shown.Pods {
 		p := &a.shown.Pods[i]
-		spaces[p.Meta.Namespace] = true
-		r := newRow(p, a.timeline.Track(p.Key()).Points())
-		if rows[r.key] == nil {
-			a.inTurn = append(a.inTurn, r)
-			rows[r.key] = r
+		key := p.Key()
+		if rows[key] != nil {
+			continue
+		}
+		r := newRow(a.rows[key], p, a.timeline.Track(key).Points())
+		rows[key] = r
+		a.inTurn = append(a.inTurn, r)
+		if i == 0 || p.Meta.Namespace != a.shown.Pods[i-1].Meta.Namespace {
+			spaces[p.Meta.Namespace] = true
 		}
 	}
 	a.rows = rows

@@ -34,8 +34,12 @@ type row struct {
 	group *group // nil for a pod that nothing owns
 }
 
-func newRow(p *model.Pod, points []timeline.Point) *row {
-	r := &row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows), fill: -1}
+// newRow makes a pod's row in the place of the one before, if there is one.
+func newRow(r *row, p *model.Pod, points []timeline.Point) *row {
+	if r == nil {
+		r = &row{}
+	}
+	*r = row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows), fill: -1}
 	r.state, r.why = p.Condition()
 	r.verdict = standing(p)
 	r.listener, r.has = render.Worst(*p)
