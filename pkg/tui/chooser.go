@@ -77,7 +77,7 @@ func overlay(lines, box []string, width int) []string {
 		}
 		w := ansi.StringWidth(b)
 		left := max(0, width-w-1)
-		lines[i] = cell(lines[i], left, false) + b
+		lines[i] = cell(ansi.Truncate(lines[i], left, ""), left, false) + b
 	}
 	return lines
 }

@@ -36,7 +36,7 @@ type line struct {
 type likeness struct {
 	word     string
 	well     bool // two of these are one line already
-	critical bool
+	ill      bool // a warning: all alike, they are one line
 	starting bool
 }
 
@@ -49,7 +49,7 @@ func likenessOf(r *row) likeness {
 	case r.grade == gradeUnknown && r.verdict == nil:
 		return likeness{word: cmp.Or(render.Clean(r.pod.Collection.Message), string(r.state))}
 	case r.verdict != nil && r.grade != gradeGone:
-		return likeness{word: render.Clean(string(r.verdict.Class)), critical: r.grade == gradeCritical}
+		return likeness{word: render.Clean(string(r.verdict.Class)), ill: r.grade == gradeWarning}
 	}
 	return likeness{word: string(r.state)}
 }
@@ -120,7 +120,7 @@ func (a *app) isFolded(g *group, left []*row) bool {
 			return false
 		}
 	}
-	return !of.critical && !of.starting && (of.well || g.alike != "")
+	return of.well || of.ill
 }
 
 // body appends the rows of a group, those that are alike in one line.

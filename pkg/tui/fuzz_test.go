@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 var fuzzKeys = []string{
 	"up", "down", "left", "right", "enter", "esc", "pgup", "pgdown", "home", "end", "space", "backspace", "tab", "ctrl+v",
-	"g", "G", "j", "k", "/", "s", "r", "p", "?", "w", "e", "b", "0", "大", "jjj",
+	"g", "G", "j", "k", "/", "s", "r", "p", "?", "w", "e", "b", "0", "大", "jjj", "f", "a", "c", "h", "l", "ctrl+t",
 }
 
 // play feeds the screen with what the bytes say: keys, sizes, snapshots with
@@ -22,7 +23,7 @@ func play(t testing.TB, data []byte) {
 	second := 0
 	for i := 0; i+1 < len(data); i += 2 {
 		what, n := data[i], int(data[i+1])
-		switch what % 8 {
+		switch what % 9 {
 		case 0, 1, 2, 3:
 			press(a, fuzzKeys[n%len(fuzzKeys)])
 		case 4:
@@ -37,10 +38,18 @@ func play(t testing.TB, data []byte) {
 				}
 			}
 			s.Pods = kept
+			if n%3 == 0 {
+				s.Pods = append(s.Pods, fleet(second).Pods[n%40:]...)
+			}
+			for j := range s.Pods {
+				s.Pods[j].Meta.Namespace = fmt.Sprintf("ns-%d", j%(1+n%8))
+			}
 			now = s.Time
 			deliver(a, s)
 		case 6:
 			a.Update(snapshotMsg{seq: a.polls, err: errors.New(evil), at: now})
+		case 8:
+			a.Update(tea.MouseMsg{X: n, Y: int(what), Button: tea.MouseButton(n % 8), Action: tea.MouseActionPress})
 		case 7:
 			now = now.Add(time.Duration(n) * time.Second)
 			a.Update(clockMsg{seq: a.ticks, at: now})
@@ -75,8 +84,9 @@ func TestRandomSessions(t *testing.T) {
 // Every size of terminal down to one cell must work on every page.
 func TestEverySize(t *testing.T) {
 	a := screen(t, 80, 24)
+	watchFleet(a, 5)
 	watch(a, 12)
-	for _, page := range []string{"esc", "enter", "?"} {
+	for _, page := range []string{"esc", "c", "a", "esc", "enter", "?"} {
 		press(a, page)
 		for _, w := range []int{1, 2, 9, 17, 30, 49, 56, 66, 72, 84, 99, 112, 126, 141, 170, 230} {
 			for _, h := range []int{1, 2, 3, 5, 8, 17, 33, 60} {

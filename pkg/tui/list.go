@@ -220,14 +220,21 @@ const leastWhy = 16
 func (a *app) groupLine(l *line, name int) string {
 	g, st := l.group, a.styles
 	selected := l.key == a.selected
-	mark := orElse(l.folded, "▸", "▾") + orElse(selected, ">", " ")
+	if selected {
+		st = st.marked()
+	}
 	title := g.name
 	if a.severalSpaces() && g.namespace != "" {
 		title = g.namespace + " " + title
 	}
 	title = middle(title, max(8, a.width/2))
-	count := strconv.Itoa(g.pods()) + orElse(a.width >= 100, orElse(g.pods() == 1, " pod:  ", " pods: "), ": ")
-	line := st.bold.Render(mark+cell(title, max(name, ansi.StringWidth(title)), false)+" "+strings.Repeat(" ", max(0, 2-len(strconv.Itoa(g.pods()))))+count) + g.counts.text(st, false)
+	number := strconv.Itoa(g.pods())
+	word := ": "
+	if a.width >= 100 {
+		word = orElse(g.pods() == 1, " pod:  ", " pods: ")
+	}
+	text := orElse(l.folded, "▸", "▾") + orElse(selected, ">", " ") + cell(title, max(name, ansi.StringWidth(title)), false) + " " + cell(number, max(2, len(number)), true) + word
+	line := st.bold.Render(text) + g.counts.text(st, false)
 	for i, part := range g.about() {
 		sep := "  "
 		if i == 0 && a.width >= 100 { // the parts of all headers begin at the same column
@@ -237,14 +244,10 @@ func (a *app) groupLine(l *line, name int) string {
 		if w := ansi.StringWidth(part); w > room && (i > 0 || room < leastWhy) {
 			continue // a shorter one may fit
 		}
-		style := st.dim
-		if i == 0 && g.alike != "" {
-			style = st.warn
-		}
-		line += sep + style.Render(ansi.Truncate(part, room, "…"))
+		line += st.plain.Render(sep) + orStyle(i == 0 && g.alike != "", st.warn, st.dim).Render(ansi.Truncate(part, room, "…"))
 	}
 	if selected {
-		line = cell(line, a.width, false)
+		line += st.plain.Render(strings.Repeat(" ", max(0, a.width-ansi.StringWidth(line))))
 	}
 	return line
 }

@@ -110,7 +110,8 @@ func (a *app) build() {
 	a.sift()
 }
 
-// grow lets time pass for the rows: figures become old although nothing arrives.
+// grow counts and folds anew what is on the screen: time has passed for figures
+// although nothing arrived, or another namespace is shown.
 func (a *app) grow() {
 	if len(a.shown.Pods) > 0 {
 		a.tallied()

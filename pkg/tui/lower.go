@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -143,7 +144,11 @@ func (a *app) preview(width, height int) []string {
 	if l.kind == groupLine {
 		p.group(l.group)
 	}
-	p.pod(l.row, height)
+	if l.row.state == model.StateGone {
+		p.gone(l.row)
+	} else {
+		p.pod(l.row, height)
+	}
 	return p.lines[:min(len(p.lines), max(1, height))]
 }
 
@@ -170,8 +175,20 @@ func (a *app) previewTitle(l *line) string {
 
 // group says of a workload what its header has no room for.
 func (p *previewer) group(g *group) {
-	for i, part := range g.about() {
-		p.put(orElse(i == 0, "workload", ""), part, p.styles.plain, 1)
+	if g.alike != "" && g.why != "" {
+		p.sentence("All have "+string(g.alike)+": "+g.why+".", p.styles.warn)
+	}
+}
+
+// gone says what is left of a pod that was deleted or has finished.
+func (p *previewer) gone(r *row) {
+	text := orElse(r.pod.Collection.Message != "", r.pod.Collection.Message, "gone")
+	if at := r.pod.Sample.Arrived; !at.IsZero() {
+		text += "; last seen at " + at.UTC().Format("15:04:05Z")
+	}
+	p.sentence(text, p.styles.plain)
+	if n, ok := r.pod.Counters.ListenOverflows.Get(); ok && !r.pod.HostNetwork {
+		p.put("refused", fmt.Sprintf("%d packets since its network namespace began; kept until the screen is left", n), orStyle(n > 0, p.styles.warn, p.styles.plain), 1)
 	}
 }
 
@@ -259,10 +276,7 @@ func (a *app) previewShort(height int) []string {
 	word, _ := a.stateWord(r, maxName)
 	title := a.lineName(l) + " " + word
 	if l.kind == groupLine {
-		title = l.group.name
-		if len(l.group.about()) > 0 {
-			title += " · " + l.group.about()[0]
-		}
+		title = l.group.name + " · its first: " + l.group.short(r.pod) + " " + word
 	}
 	sentence, does := a.whyWord(r), []string(nil)
 	if v := r.verdict; v != nil {
@@ -282,6 +296,9 @@ func (a *app) previewShort(height int) []string {
 		sentence = queuesWord(r.pod)
 	}
 	lines := []string{a.rule(title, a.width), ansi.Truncate(sentence, a.width, "…")}
+	if len(does) == 2 && ansi.StringWidth(does[0]+does[1])+3 <= a.width {
+		does[0] += "   " + does[1]
+	}
 	if len(does) > 0 {
 		lines = append(lines, st.bold.Render(ansi.Truncate(does[0], a.width, "…")))
 	}

@@ -26,7 +26,7 @@ func (a *app) nextSpace() {
 
 func (a *app) setSpace(name string) {
 	a.space = name
-	a.sift()
+	a.grow()
 }
 
 func (a *app) chooseSpace() {

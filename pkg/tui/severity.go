@@ -110,10 +110,11 @@ func (c counts) text(st styles, words bool) string {
 	if words {
 		sep = "  "
 	}
-	return strings.Join(parts, sep)
+	return strings.Join(parts, st.plain.Render(sep))
 }
 
-// tally is what the header says of all pods on the screen.
+// tally is what the header says of all pods, or of those of the namespace that is
+// shown.
 type tally struct {
 	counts
 	rate   model.Value[float64] // overflows per second of those whose figures are current
@@ -131,6 +132,9 @@ func (a *app) tallied() {
 		c := &r.pod.Collection
 		old := a.isOld(r.pod)
 		r.grade = gradeOf(r, old)
+		if a.space != "" && r.pod.Meta.Namespace != a.space {
+			continue
+		}
 		t.counts[r.grade]++
 		if r.grade == gradeStarting && c.Stage != model.StageOK {
 			t.stages[c.Stage]++

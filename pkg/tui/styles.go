@@ -34,6 +34,14 @@ func newStyles(r *lipgloss.Renderer) styles {
 	}
 }
 
+// marked are the same styles on the background of the selected line.
+func (s styles) marked() styles {
+	for _, style := range []*lipgloss.Style{&s.plain, &s.bold, &s.dim, &s.bad, &s.warn, &s.good, &s.info} {
+		*style = style.Background(s.selected)
+	}
+	return s
+}
+
 func (s styles) state(state model.State) lipgloss.Style {
 	switch state {
 	case model.StateOverflowing, model.StateFull, model.StateStalled:
