@@ -29,10 +29,11 @@ type world struct {
 	getenv    func(string) string
 	configDir func() (string, error)
 	readFile  func(string) ([]byte, error)
+	cacheDir  func() (string, error)
 }
 
 func realWorld() world {
-	return world{getenv: os.Getenv, configDir: os.UserConfigDir, readFile: os.ReadFile}
+	return world{getenv: os.Getenv, configDir: os.UserConfigDir, readFile: os.ReadFile, cacheDir: os.UserCacheDir}
 }
 
 // probeImage is the image for new probes: the flag, else the variable, else the
@@ -75,4 +76,14 @@ func (w world) readConfig() (config, error) {
 		return config{}, fmt.Errorf("reading the configuration %s: %w", path, err)
 	}
 	return c, nil
+}
+
+// flightDir is where the flight recorder writes: what is there may be removed at any
+// time without harm.
+func (w world) flightDir() (string, error) {
+	dir, err := w.cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "kubectl-backlog", "flight"), nil
 }

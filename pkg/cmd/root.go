@@ -53,7 +53,7 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		newGet(flags, streams),
-		newTop(flags, streams),
+		newTop(flags, streams, version),
 		newDescribe(flags, streams),
 		newPlan(flags, streams),
 		newAudit(flags, streams),

@@ -3,14 +3,22 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/record"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/tui"
 )
@@ -34,13 +42,18 @@ const startLimit = time.Minute
 type topOptions struct {
 	selection
 	genericiooptions.IOStreams
-	count      int
-	failOn     failOn
-	openSource func(context.Context) (source.Source, error)
+	count   int
+	failOn  failOn
+	screen  screenOptions
+	version string
+	// recordTo is where everything is recorded from the start; empty for nowhere.
+	recordTo       string
+	flightRecorder bool
+	openSource     func(context.Context) (source.Source, error)
 }
 
-func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams) *cobra.Command {
-	o := &topOptions{selection: newSelection(flags), IOStreams: streams}
+func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStreams, version string) *cobra.Command {
+	o := &topOptions{selection: newSelection(flags), IOStreams: streams, version: version}
 	o.window, o.interval = 10*time.Second, 0
 	o.openSource = func(ctx context.Context) (source.Source, error) { return o.open(ctx, streams) }
 	c := &cobra.Command{
@@ -52,6 +65,9 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	}
 	o.addFlags(c)
 	o.failOn.addFlag(c)
+	o.screen.addFlags(c)
+	c.Flags().StringVar(&o.recordTo, "record", "", "Record everything to `FILE` from the start (R on the screen begins and ends a recording)")
+	c.Flags().BoolVar(&o.flightRecorder, "flight-recorder", true, "Keep the last 50 MB of what the screen saw in a file, so that the time before somebody thought of recording is there too")
 	c.Flags().DurationVar(&o.interval, "interval", 0, fmt.Sprintf("Time between two looks (default %s on the screen, %s for tables); probes speak once a second", screenInterval, tableInterval))
 	c.Flags().IntVar(&o.count, "count", 0, "Without a terminal: how many tables to print (0 goes on until interrupted)")
 	return c
@@ -66,6 +82,8 @@ func (o *topOptions) validate() error {
 		return usageError{fmt.Errorf("--interval must be between 200ms and 1m")}
 	case o.failOn.validate() != nil:
 		return o.failOn.validate()
+	case o.screen.validate() != nil:
+		return o.screen.validate()
 	case o.count < 0:
 		return usageError{fmt.Errorf("--count must not be negative")}
 	}
@@ -99,20 +117,113 @@ func (o *topOptions) run(ctx context.Context) error {
 		}
 		return o.failOn.judge(seen.snapshot)
 	}
-	seen := &lastSeen{Source: o.judge(src)}
-	screen := tui.Options{
-		Source: seen, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
+	return o.watch(ctx, src)
+}
+
+// watch shows the screen.
+func (o *topOptions) watch(ctx context.Context, src source.Source) error {
+	kept := newKeeping(src, o.judge)
+	header := record.Header{Tool: o.version, Title: o.title(), Started: o.now().UTC()}
+	if o.flightRecorder {
+		o.startFlight(kept, header)
 	}
+	screen := tui.Options{
+		Source: kept, In: o.In, Out: o.Out, Title: o.title(), Interval: o.interval, Now: o.now,
+		Past: kept, Keeper: o.keeper(kept, header),
+	}
+	if o.recordTo != "" {
+		if _, err := kept.record(o.recordTo, true, header); err != nil {
+			return err
+		}
+		screen.Keeper.Recording = o.recordTo
+	}
+	o.screen.fill(&screen, o.world)
 	if c, ok := src.(interface{ Renew() }); ok && !o.readOnly && o.via != "metrics" {
 		screen.Renew, screen.RenewFor = c.Renew, o.ttl
 	}
-	if err := tui.Run(ctx, screen); err != nil {
+	err := tui.Run(ctx, screen)
+	for _, note := range kept.close() {
+		fmt.Fprintln(o.ErrOut, render.Clean(note))
+	}
+	if err != nil {
 		return err
 	}
-	if err := tellRoles(o.ErrOut, missingRights(seen.snapshot)); err != nil {
+	if err := tellRoles(o.ErrOut, missingRights(kept.newest())); err != nil {
 		return err
 	}
-	return o.failOn.judge(seen.snapshot)
+	return o.failOn.judge(kept.newest())
+}
+
+// startFlight begins the flight recorder. One that cannot begin is no reason not to
+// look at pods.
+func (o *topOptions) startFlight(kept *keeping, header record.Header) {
+	dir, err := o.world.flightDir()
+	if err == nil {
+		kept.flight, err = record.StartFlight(dir, record.FlightOptions{Header: header, Now: o.now})
+	}
+	if err != nil {
+		kept.trouble = fmt.Errorf("there is no flight recorder: %w", err)
+	}
+}
+
+// keeper writes files into the working directory, or where that cannot be written to
+// into the one for temporary files.
+func (o *topOptions) keeper(kept *keeping, header record.Header) tui.Keeper {
+	name := o.namespace
+	if o.local {
+		name = "local"
+	}
+	saver := evidence{keeping: kept, header: header, now: o.now}
+	if _, client, err := o.connectAgain(); err == nil {
+		saver.client = client
+	}
+	return tui.Keeper{
+		Problem: kept.problem,
+		Record: func(_ context.Context, on bool) (string, error) {
+			return kept.record(filepath.Join(writableDir(), fileName(name, o.now())+".jsonl.gz"), on, header)
+		},
+		Report: func(ctx context.Context) (string, error) {
+			r, err := kept.report(ctx, header, nil, o.now())
+			if err != nil {
+				return "", err
+			}
+			return writeReport(filepath.Join(writableDir(), fileName(name, o.now())), r)
+		},
+		Evidence: func(ctx context.Context, p model.Pod) (string, error) { return saver.save(ctx, writableDir(), p) },
+		Save: func(name, text string) (string, error) {
+			path := filepath.Join(os.TempDir(), fileName(name, o.now())+".txt")
+			// Commands name clusters and pods: for nobody else's eyes.
+			return path, os.WriteFile(path, []byte(text), 0o600)
+		},
+	}
+}
+
+// connectAgain gives a client for what the screen asks for itself.
+func (o *topOptions) connectAgain() (*rest.Config, kubernetes.Interface, error) {
+	if o.local {
+		return nil, nil, errors.New("no cluster")
+	}
+	return o.connect()
+}
+
+// writeReport writes both forms and names the one to open.
+func writeReport(path string, r render.Report) (string, error) {
+	err := writeFile(path+".html", func(w io.Writer) error { return render.WriteHTML(w, r) })
+	if err == nil {
+		err = writeFile(path+".md", func(w io.Writer) error { return render.WriteMarkdown(w, r) })
+	}
+	return path + ".html and .md", err
+}
+
+// writableDir is the working directory, or else the one for temporary files.
+func writableDir() string {
+	f, err := os.CreateTemp(".", ".backlog-*")
+	if err != nil {
+		return os.TempDir()
+	}
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	return "."
 }
 
 // tables prints again and again. The screen shows what starting probes do; a
