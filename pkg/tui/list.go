@@ -130,6 +130,14 @@ func (a *app) titles(cols []placed, name int) string {
 // leastWhy is the least room that a sentence behind the verdict is worth.
 const leastWhy = 16
 
+// groupName is the workload's, with its namespace where there is more than one.
+func (a *app) groupName(g *group) string {
+	if a.severalSpaces() && g.namespace != "" {
+		return g.namespace + " " + g.name
+	}
+	return g.name
+}
+
 // groupLine draws the header of a workload.
 func (a *app) groupLine(l *line, name int) string {
 	g, st := l.group, a.styles
@@ -137,11 +145,8 @@ func (a *app) groupLine(l *line, name int) string {
 	if selected {
 		st = st.marked()
 	}
-	title := g.name
-	if a.severalSpaces() && g.namespace != "" {
-		title = g.namespace + " " + title
-	}
-	title = middle(title, max(8, a.width/2))
+	name = max(name, min(a.longestGroup, a.width/3))
+	title := middle(a.groupName(g), max(name, a.width/2))
 	number := strconv.Itoa(g.pods())
 	word := ": "
 	if a.width >= 100 {

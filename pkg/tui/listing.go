@@ -43,7 +43,9 @@ type listing struct {
 	wanted  map[string]bool // columns that were chosen or put away, by title
 	widths  map[string]int  // what the columns' texts need, where that differs
 	longest int             // of the names
-	chooser *chooser        // what lies over the list; nil for nothing
+	// longestGroup is that of the headers' names.
+	longestGroup int
+	chooser      *chooser // what lies over the list; nil for nothing
 
 	selected string // the key of a line
 	touched  bool   // the user has moved the selection
@@ -150,12 +152,15 @@ func (a *app) sift() {
 		}
 	}
 	a.visible = a.lines(left)
-	a.longest = 0
+	a.longest, a.longestGroup = 0, 0
 	for i := range a.visible {
-		if l := &a.visible[i]; l.kind == podLine {
+		switch l := &a.visible[i]; l.kind {
+		case podLine:
 			a.longest = max(a.longest, ansi.StringWidth(a.lineName(l)))
-		} else if l.kind == restLine {
+		case restLine:
 			a.longest = max(a.longest, 16) // "▸ 39 healthy,med"
+		case groupLine:
+			a.longestGroup = max(a.longestGroup, ansi.StringWidth(a.groupName(l.group)))
 		}
 	}
 	switch {

@@ -82,6 +82,12 @@ func (a *app) eventLines(width, height int) []string {
 	name := min(34, max(12, width/4))
 	for i := len(events) - 1; i >= 0 && len(lines) < height; i-- {
 		e := &events[i]
+		// No news of many pods are one line: forty probes that begin hide nothing.
+		pods := map[string]bool{e.Pod: true}
+		for e.Severity == model.SeverityInfo && i > 0 && events[i-1].Severity == e.Severity && events[i-1].Text == e.Text {
+			i--
+			pods[events[i].Pod] = true
+		}
 		style, letter := a.styles.plain, " "
 		switch e.Severity {
 		case model.SeverityCritical:
@@ -92,6 +98,9 @@ func (a *app) eventLines(width, height int) []string {
 		who := render.Clean(e.Name)
 		if a.severalSpaces() {
 			who = render.Clean(e.Namespace) + "/" + who
+		}
+		if n := len(pods); n > 1 {
+			who = render.Plural(n, "pod")
 		}
 		text := e.Time.UTC().Format("15:04:05Z") + " " + style.Render(letter) + " " + cell(middle(who, name), name, false) + "  "
 		lines = append(lines, text+ansi.Truncate(render.Clean(e.Text), max(0, width-ansi.StringWidth(text)), "…"))

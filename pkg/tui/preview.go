@@ -51,9 +51,6 @@ func (a *app) preview(width, height int) []string {
 		p.label = 17
 	}
 	p.lines = append(p.lines, a.rule(a.previewTitle(l), width))
-	if l.kind == groupLine {
-		p.group(l.group)
-	}
 	if l.row.state == model.StateGone {
 		p.gone(l.row)
 	} else {
@@ -76,18 +73,14 @@ func (a *app) previewTitle(l *line) string {
 	}
 	switch l.kind {
 	case groupLine:
+		if l.group.alike != "" {
+			return l.group.name + " · all alike, the first: " + title
+		}
 		return l.group.name + " · its first: " + title
 	case restLine:
 		return l.group.name + " · " + l.word + ", in the middle: " + title
 	}
 	return title
-}
-
-// group says of a workload what its header has no room for.
-func (p *previewer) group(g *group) {
-	if g.alike != "" && g.why != "" {
-		p.sentence("All have "+string(g.alike)+": "+g.why+".", p.styles.warn)
-	}
 }
 
 // gone says what is left of a pod that was deleted or has finished.
