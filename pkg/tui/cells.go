@@ -36,7 +36,7 @@ func thousands(v model.Value[int64]) string {
 }
 
 // listenerWord names the worst listener; where there is little room its role is a
-// letter: i4143, o4140, a8080×4.
+// letter: i4143, o4140, a8080×4; of admin two, since a is the app.
 func listenerWord(r *row, width int) string {
 	if !r.has {
 		return render.NoListener(*r.pod)
@@ -45,6 +45,9 @@ func listenerWord(r *row, width int) string {
 	role, port, ok := strings.Cut(name, ":")
 	if !ok || width >= 8 && ansi.StringWidth(name) <= width {
 		return name
+	}
+	if role == "admin" {
+		return orElse(width >= 8 && len(port) <= 4, "adm:", "ad") + port
 	}
 	return ansi.Truncate(role, 1, "") + port
 }
@@ -82,4 +85,24 @@ func (a *app) nodeWord(r *row) string {
 		name += "/" + strconv.FormatInt(n, 10) + "c"
 	}
 	return name
+}
+
+// sinceWord is how many packets were refused since the pod's network namespace
+// began, or, with a plus, since the mark.
+func (a *app) sinceWord(r *row) (string, lipgloss.Style) {
+	switch {
+	case r.pod.HostNetwork:
+		return render.Unknown, a.styles.plain
+	case a.mark.at.IsZero():
+		return render.Short(r.pod.Counters.ListenOverflows), a.styles.plain
+	}
+	since := a.sinceMark(*r.pod, overflowsOf)
+	if !since.IsKnown() {
+		return render.Unknown, a.styles.plain
+	}
+	text := "+" + render.Short(since)
+	if len(text) > 5 {
+		text = "+" + thousands(since)
+	}
+	return text, orStyle(since.Or(0) > 0, a.styles.bad, a.styles.dim)
 }

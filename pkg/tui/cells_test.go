@@ -73,3 +73,52 @@ func TestNodeNames(t *testing.T) {
 		}
 	}
 }
+
+func TestListenerWord(t *testing.T) {
+	for _, c := range []struct {
+		role    model.Role
+		port    uint16
+		sockets int
+		width   int
+		want    string
+	}{
+		{model.RoleInbound, 4143, 1, 8, "in:4143"},
+		{model.RoleInbound, 4143, 1, 7, "i4143"},
+		{model.RoleApp, 6379, 4, 8, "a6379×4"},
+		{model.RoleApp, 6379, 4, 13, "app:6379×4"},
+		{model.RoleAdmin, 4191, 1, 8, "adm:4191"},
+		{model.RoleAdmin, 4191, 1, 7, "ad4191"},
+		{model.RoleAdmin, 15021, 1, 7, "ad15021"},
+		{model.RoleApp, 8080, 1, 7, "a8080"},
+	} {
+		r := &row{has: true, pod: &model.Pod{}, listener: model.Listener{Role: c.role, Port: c.port, Sockets: make([]model.Socket, c.sockets)}}
+		if got := listenerWord(r, c.width); got != c.want || ansi.StringWidth(got) > c.width {
+			t.Errorf("%s:%d ×%d in %d columns is %q, want %q", c.role, c.port, c.sockets, c.width, got, c.want)
+		}
+	}
+}
+
+// Once there is a mark the column counts from it.
+func TestSinceColumnCountsFromTheMark(t *testing.T) {
+	a := screen(t, 120, 40)
+	watchFleet(a, 10)
+	since := func() string { s, _ := a.sinceWord(a.rows["uid-server-6bf978ccb4-m2m2q"]); return s }
+	if got := since(); got != "5140" {
+		t.Errorf("since the namespace began %q", got)
+	}
+	press(a, "m")
+	deliver(a, fleet(15))
+	if got := since(); got != "+70" {
+		t.Errorf("since the mark %q", got)
+	}
+	s := fleet(16)
+	s.Pods[0].Counters.ListenOverflows = known(5140 + 23456)
+	deliver(a, s)
+	if got := since(); got != "+23k" {
+		t.Errorf("many since the mark: %q", got)
+	}
+	press(a, "M")
+	if got := since(); got != "28.6k" {
+		t.Errorf("without a mark %q", got)
+	}
+}

@@ -79,10 +79,7 @@ func columns() []column {
 			return sparkline(rates(r.points, a.viewNow(), width)), style
 		}},
 		{title: "SINCE", width: 5, right: true, rank: 6, queue: true, text: func(a *app, r *row, _ int) (string, lipgloss.Style) {
-			if r.pod.HostNetwork {
-				return render.Unknown, a.styles.plain
-			}
-			return render.Short(r.pod.Counters.ListenOverflows), a.styles.plain
+			return a.sinceWord(r)
 		}},
 		{title: "ACC/s", width: 5, now: true, right: true, rank: 7, queue: true, text: func(a *app, r *row, _ int) (string, lipgloss.Style) {
 			return render.Rate(r.pod.Window.PerSecond(r.pod.Window.Accepted)), a.styles.plain

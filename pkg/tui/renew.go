@@ -6,7 +6,6 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
@@ -18,13 +17,7 @@ func (a *app) renewable() int {
 	if a.renew == nil {
 		return 0
 	}
-	n := 0
-	for _, p := range a.shown.Pods {
-		if s := p.Collection.Stage; s == model.StageEnded && p.Collection.Probe != "" {
-			n++
-		}
-	}
-	return n
+	return a.tally.ended
 }
 
 // askRenew begins the question where there is something to ask.

@@ -122,6 +122,7 @@ type tally struct {
 	stages map[model.Stage]int  // of those that have no figures yet
 	probes int                  // that run, and until when the first of them does
 	until  time.Time
+	ended  int // pods whose probe has ended, of all namespaces
 }
 
 // tallied counts the rows anew, as they stand at the time on the screen: figures
@@ -132,6 +133,9 @@ func (a *app) tallied() {
 		c := &r.pod.Collection
 		old := a.isOld(r.pod)
 		r.grade = gradeOf(r, old)
+		if c.Stage == model.StageEnded && c.Probe != "" {
+			t.ended++
+		}
 		if a.space != "" && r.pod.Meta.Namespace != a.space {
 			continue
 		}
