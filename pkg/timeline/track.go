@@ -16,6 +16,7 @@ type Track struct {
 	queues []Queue
 	seen   time.Time // the newest snapshot that held it
 	last   last
+	room   []model.Listener // for the next comparison
 }
 
 // Queue is the history of one listener.
@@ -135,20 +136,17 @@ func (k *Track) sample(p *model.Pod, at time.Time, now Point, step time.Duration
 	if k.last.seen && k.last.sandbox == p.Sample.Sandbox && p.Sample.Uptime.Or(0) <= k.last.uptime {
 		return // it was seen before
 	}
-	var diff model.Pod
+	// Nothing is comparable with a sample that was never taken.
+	var before model.Pod
 	if k.last.seen {
-		before := model.Pod{
-			Sample:    model.Sample{Uptime: model.Known(k.last.uptime), Sandbox: k.last.sandbox},
-			Listeners: k.last.listeners, Counters: k.last.counters,
-		}
-		diff = model.Diff(before, *p)
-		now.seconds = float32(diff.Window.Seconds.Or(0))
-		now.refused, now.accepted = count(diff.Window.Overflows), count(diff.Window.Accepted)
+		before.Sample = model.Sample{Uptime: model.Known(k.last.uptime), Sandbox: k.last.sandbox}
+		before.Listeners, before.Counters = k.last.listeners, k.last.counters
 	}
-	if !k.last.seen || !diff.Window.Seconds.IsKnown() {
-		diff = model.NoWindow(*p, "the first of its kind")
-	}
-	k.addQueues(diff.Listeners, at)
+	window, listeners := model.Between(&before, p, k.room)
+	k.room = listeners
+	now.seconds = float32(window.Seconds.Or(0))
+	now.refused, now.accepted = count(window.Overflows), count(window.Accepted)
+	k.addQueues(listeners, at)
 	k.put(now, at, step)
 	k.last.seen, k.last.uptime, k.last.sandbox = true, p.Sample.Uptime.Or(0), p.Sample.Sandbox
 	k.last.listeners, k.last.counters = p.Listeners, p.Counters
