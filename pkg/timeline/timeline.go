@@ -25,6 +25,9 @@ const (
 	// keepGone is how long a pod that is in no snapshot any more is remembered, where
 	// nothing else bounds that.
 	keepGone = time.Hour
+	// forgetEvery is how often what is out of reach is dropped: to look at the oldest
+	// points of a thousand tracks costs more than to keep them for a while.
+	forgetEvery = 10 * time.Second
 )
 
 // Timeline gathers tracks and events. It is for one user at a time. The zero value
@@ -34,6 +37,7 @@ type Timeline struct {
 	tracks   map[string]*Track
 	events   []Event
 	from, to time.Time
+	forgot   time.Time // when what is out of reach was last dropped
 }
 
 // New starts without history.
@@ -71,15 +75,9 @@ func (t *Timeline) Add(s model.Snapshot) {
 
 // forget drops what is older than the reach.
 func (t *Timeline) forget() {
-	for key, k := range t.tracks {
-		reach := cmp.Or(t.options.Reach, keepGone)
-		if t.to.Sub(k.seen) > reach {
-			delete(t.tracks, key)
-			continue
-		}
-		if t.options.Reach > 0 {
-			k.drop(t.to.Add(-t.options.Reach).UnixMilli())
-		}
+	if since := t.to.Sub(t.forgot); since >= forgetEvery || since < 0 {
+		t.forgot = t.to
+		t.forgetTracks()
 	}
 	n := max(0, len(t.events)-t.options.Events)
 	for t.options.Reach > 0 && n < len(t.events) && t.to.Sub(t.events[n].Time) > t.options.Reach {
@@ -90,6 +88,19 @@ func (t *Timeline) forget() {
 	}
 	if t.options.Reach > 0 && t.to.Sub(t.from) > t.options.Reach {
 		t.from = t.to.Add(-t.options.Reach)
+	}
+}
+
+func (t *Timeline) forgetTracks() {
+	for key, k := range t.tracks {
+		reach := cmp.Or(t.options.Reach, keepGone)
+		if t.to.Sub(k.seen) > reach {
+			delete(t.tracks, key)
+			continue
+		}
+		if t.options.Reach > 0 {
+			k.drop(t.to.Add(-t.options.Reach).UnixMilli())
+		}
 	}
 }
 

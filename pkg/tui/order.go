@@ -40,7 +40,7 @@ func newRow(r *row, p *model.Pod, points []timeline.Point) *row {
 		r = &row{}
 	}
 	*r = row{key: p.Key(), pod: p, points: points, rate: p.Window.PerSecond(p.Window.Overflows), fill: -1}
-	r.state, r.why = p.Condition()
+	r.state, r.why = model.StateOf(p)
 	r.verdict = standing(p)
 	r.listener, r.has = render.Worst(*p)
 	if r.has {
