@@ -23,6 +23,9 @@ const describeExample = `  # What is wrong with a pod, on what evidence, and wha
   # Look for a minute: bursts may come seldom
   kubectl backlog describe -n shop deploy/server --window 1m
 
+  # A moment of a recording
+  kubectl backlog describe server-0 --replay incident.jsonl.gz --at 12:03:10
+
   # In a script: exit code 2 while something is wrong
   kubectl backlog describe -n shop deploy/server --fail-on=warning`
 
@@ -46,11 +49,23 @@ func newDescribe(flags *genericclioptions.ConfigFlags, streams genericiooptions.
 	o.addFlags(c)
 	o.format.addFlags(c, "markdown (for an incident channel)")
 	o.failOn.addFlag(c)
+	o.replay.addFlag(c)
+	o.replay.addMoment(c)
 	c.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
 	return c
 }
 
 func (o *describeOptions) run(ctx context.Context) error {
+	if o.replay.given() {
+		s, err := o.last(ctx, o.ErrOut, nil)
+		if err != nil {
+			return err
+		}
+		if err := o.print(s); err != nil {
+			return err
+		}
+		return o.failOn.judge(s)
+	}
 	// Verdicts are taken from all frames, so none may be missed.
 	window := o.window
 	o.interval = 500 * time.Millisecond

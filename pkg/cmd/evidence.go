@@ -17,15 +17,18 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/record"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 )
 
 // evidence saves what is known of a pod before somebody restarts it: a report, the
 // frames with their raw text, the figures as an object, and the logs.
 type evidence struct {
-	keeping *keeping
-	client  kubernetes.Interface // nil where there is no cluster
-	header  record.Header
-	now     func() time.Time
+	past *past
+	// player opens what was seen, with its raw text.
+	player func() (source.Recording, error)
+	client kubernetes.Interface // nil where there is no cluster
+	header record.Header
+	now    func() time.Time
 }
 
 // logTimeout bounds the reading of one log: the restart may be waiting.
@@ -71,7 +74,7 @@ func (e *evidence) save(ctx context.Context, dir string, pod model.Pod) (string,
 
 // report makes a report of what is remembered of the pod alone.
 func (e *evidence) report(ctx context.Context, pod model.Pod, write func(render.Report) error) error {
-	r, err := e.keeping.report(ctx, e.header, func(p model.Pod) bool { return p.Key() == pod.Key() }, e.now())
+	r, err := e.past.report(ctx, e.header, func(p model.Pod) bool { return p.Key() == pod.Key() }, e.now())
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (e *evidence) report(ctx context.Context, pod model.Pod, write func(render.
 // frames copies the pod's part of the flight recorder, which has the raw text; where
 // there is none, what is remembered.
 func (e *evidence) frames(ctx context.Context, path string, pod model.Pod) error {
-	player, err := e.keeping.player()
+	player, err := e.player()
 	if err != nil {
 		return err
 	}

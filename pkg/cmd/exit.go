@@ -28,10 +28,16 @@ func (e usageError) Unwrap() error { return e.error }
 // rows were shown, the code is 1, nothing more is printed.
 var errReported = errors.New("some pods could not be read")
 
+// errStopped ends a command that is ended by ctrl-c as a matter of course, once all is
+// written.
+var errStopped = errors.New("ended by ctrl-c")
+
 // exitCode says what went wrong, once, and gives the program's exit code.
 func exitCode(ctx context.Context, err error, errOut io.Writer) int {
 	var usage usageError
 	switch {
+	case errors.Is(err, errStopped):
+		return exitDone
 	case ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, tui.ErrInterrupted):
 		return exitInterrupted
 	case err == nil:

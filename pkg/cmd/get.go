@@ -56,8 +56,27 @@ func newGet(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	o.format.addFlags(c, "wide (a row per listener), name")
 	f.BoolVarP(&o.watch, "watch", "w", false, "After the first table, print the rows that change")
 	o.failOn.addFlag(c)
+	o.replay.addFlag(c)
+	o.replay.addMoment(c)
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
 	return c
+}
+
+// printRecorded prints a moment of a recording.
+func (o *getOptions) printRecorded(ctx context.Context) error {
+	if o.watch {
+		return usageError{fmt.Errorf("-w waits for what comes: a recording is over (top --replay plays it)")}
+	}
+	s, err := o.last(ctx, o.ErrOut, nil)
+	if err != nil {
+		return err
+	}
+	out := o.newOutput()
+	out.table.Namespaces = true
+	if err := out.print(s); err != nil {
+		return err
+	}
+	return o.failOn.judge(s)
 }
 
 func (o *getOptions) validate() error {
@@ -74,6 +93,9 @@ func (o *getOptions) validate() error {
 }
 
 func (o *getOptions) run(ctx context.Context) error {
+	if o.replay.given() {
+		return o.printRecorded(ctx)
+	}
 	// Looking more often than a frame comes costs nothing but this process's
 	// time, and shows the first figures as soon as they are there.
 	window := o.window

@@ -41,10 +41,15 @@ func (j *judged) Next(ctx context.Context) (model.Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
+	j.fill(&s)
+	return s, nil
+}
+
+// fill judges a snapshot.
+func (j *judged) fill(s *model.Snapshot) {
 	s.Pods = slices.Clone(s.Pods)
-	j.ledger.Judge(&s)
+	j.ledger.Judge(s)
 	for i := range s.Pods {
 		remedy.Fill(&s.Pods[i], j.remedy)
 	}
-	return s, nil
 }

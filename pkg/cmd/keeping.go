@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/record"
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/source"
 )
 
@@ -25,8 +22,7 @@ const screenReach = 20 * time.Minute
 // keeping is a source whose snapshots are remembered, and written to files.
 type keeping struct {
 	source.Source // judged
-	judge         func(source.Source) *judged
-	tape          *record.Tape
+	*past
 
 	mu     sync.Mutex
 	last   model.Snapshot
@@ -39,7 +35,7 @@ type keeping struct {
 
 // newKeeping remembers what a source gives.
 func newKeeping(src source.Source, judge func(source.Source) *judged) *keeping {
-	return &keeping{Source: judge(src), judge: judge, tape: record.NewTape(record.TapeOptions{Reach: screenReach})}
+	return &keeping{Source: judge(src), past: &past{tape: record.NewTape(record.TapeOptions{Reach: screenReach}), judge: judge}}
 }
 
 // Next is the source's, once it is written down.
@@ -138,65 +134,9 @@ func (k *keeping) newest() model.Snapshot {
 	return k.last
 }
 
-// Span is the time that is remembered.
-func (k *keeping) Span() (from, to time.Time) { return k.tape.Span() }
-
-// At gives the newest snapshot at or before a time, judged from what came before it.
-func (k *keeping) At(ctx context.Context, at time.Time) (model.Snapshot, error) {
-	var found model.Snapshot
-	have := false
-	err := k.each(ctx, at.Add(-lookBack), func(s model.Snapshot) bool {
-		if have && s.Time.After(at) {
-			return false
-		}
-		found, have = s, true
-		return true
-	})
-	if err == nil && !have {
-		err = errors.New("nothing is remembered of that time")
-	}
-	return found, err
-}
-
-// each gives the remembered snapshots from about a time on, judged, until it is told
-// that it was enough.
-func (k *keeping) each(ctx context.Context, from time.Time, take func(model.Snapshot) bool) error {
-	player, err := k.tape.Seek(from)
-	if err != nil {
-		return err
-	}
-	defer player.Close()
-	again := k.judge(playerSource{player})
-	for {
-		s, err := again.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case !take(s):
-			return nil
-		}
-	}
-}
-
-// playerSource is a source that gives a recording's snapshots as fast as it is asked.
-type playerSource struct{ player *record.Player }
-
-// Next gives the next one; io.EOF behind the last.
-func (p playerSource) Next(ctx context.Context) (model.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return model.Snapshot{}, err
-	}
-	return p.player.Next()
-}
-
-// Close does nothing: the player is closed by whoever opened it.
-func (p playerSource) Close() {}
-
 // player reads what was seen, from the flight recorder where there is one, since that
 // has the raw text, else what is remembered.
-func (k *keeping) player() (*record.Player, error) {
+func (k *keeping) player() (source.Recording, error) {
 	k.mu.Lock()
 	flight := k.flight
 	var err error
@@ -210,17 +150,4 @@ func (k *keeping) player() (*record.Player, error) {
 		}
 	}
 	return k.tape.Seek(time.Time{})
-}
-
-// report makes a report of what is remembered, of the pods that are wanted.
-func (k *keeping) report(ctx context.Context, header record.Header, want func(model.Pod) bool, now time.Time) (render.Report, error) {
-	reporter := render.NewReporter(header.Title, header.Tool)
-	err := k.each(ctx, time.Time{}, func(s model.Snapshot) bool {
-		if want != nil {
-			s.Pods = slices.DeleteFunc(slices.Clone(s.Pods), func(p model.Pod) bool { return !want(p) })
-		}
-		reporter.Add(s)
-		return true
-	})
-	return reporter.Report(now), err
 }

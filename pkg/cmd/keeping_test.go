@@ -193,7 +193,7 @@ func TestEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := evidence{keeping: k, client: fake.NewClientset(), header: record.Header{Title: "prod/shop"}, now: func() time.Time { return burstAt(120).Time }}
+	e := evidence{past: k.past, player: k.player, client: fake.NewClientset(), header: record.Header{Title: "prod/shop"}, now: func() time.Time { return burstAt(120).Time }}
 	folder, err := e.save(t.Context(), dir, k.newest().Pods[0])
 	if err != nil {
 		t.Fatal(err)

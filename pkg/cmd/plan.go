@@ -85,6 +85,8 @@ func newPlan(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOSt
 		return nil
 	})
 	o.format.addFlags(c, "table")
+	o.replay.addFlag(c)
+	o.replay.addMoment(c)
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait for a probe's first figures")
 	return c
 }
@@ -124,7 +126,7 @@ func (o *planOptions) validate() error {
 		return err
 	}
 	// Here it is about the change, not about probes.
-	o.check = o.dryRun == "server"
+	o.check = o.dryRun == "server" && !o.replay.given()
 	o.dryRun = "none"
 	if o.check && !o.wanted.Any() {
 		return usageError{errors.New("--dry-run=server checks a change: give --workers, --backlog or --cpu-ratio")}
@@ -141,11 +143,16 @@ func (o *planOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	in := plan.Input{Pods: pods, Bursts: bursts, Wanted: o.wanted}
+	if o.replay.given() {
+		p := plan.Of(in)
+		p.Apply = o.changeOf(pods[0], &p).apply
+		return o.print(p)
+	}
 	client, err := o.dial()
 	if err != nil {
 		return err
 	}
-	in := plan.Input{Pods: pods, Bursts: bursts, Wanted: o.wanted}
 	if err := o.fromSpecs(ctx, client, &in); err != nil {
 		return err
 	}
@@ -164,6 +171,14 @@ func (o *planOptions) run(ctx context.Context) error {
 // look watches the pods for the window, as get does, and keeps the bursts.
 func (o *planOptions) look(ctx context.Context) (model.Snapshot, plan.Bursts, error) {
 	var bursts plan.Bursts
+	if o.replay.given() {
+		s, err := o.last(ctx, o.ErrOut, func(s model.Snapshot) {
+			for _, p := range s.Pods {
+				bursts.Add(p)
+			}
+		})
+		return s, bursts, err
+	}
 	window := o.window
 	o.interval = 500 * time.Millisecond // no frame may be missed
 	src, err := o.openSource(ctx)

@@ -57,6 +57,9 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 		newDescribe(flags, streams),
 		newPlan(flags, streams),
 		newAudit(flags, streams),
+		newRecord(flags, streams, version),
+		newReport(streams, newSelection(flags), version),
+		newCompare(streams),
 		newProbes(flags, streams),
 		newVersion(streams, version),
 	)

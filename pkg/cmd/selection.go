@@ -36,6 +36,8 @@ type selection struct {
 	window    time.Duration
 	interval  time.Duration
 
+	replay replaying
+
 	via      string
 	yes      bool
 	readOnly bool
@@ -90,7 +92,7 @@ func (s *selection) addFlags(c *cobra.Command) {
 // complete resolves what the flags leave open.
 func (s *selection) complete(args []string) error {
 	s.args = args
-	if s.local {
+	if s.local || s.replay.given() {
 		return nil
 	}
 	loader := s.flags.ToRawKubeConfigLoader()
@@ -134,6 +136,10 @@ func (s *selection) validate() error {
 	switch {
 	case s.local && (len(s.args) > 0 || s.allNamespaces || s.labels != "" || s.fields != "" || s.container != ""):
 		return usageError{fmt.Errorf("--local looks at this machine alone: it goes with no pod, selector, -A or -c")}
+	case s.replay.given() && (s.local || s.labels != "" || s.fields != "" || s.container != "" || s.via != "auto" || s.dryRun != "none"):
+		return usageError{fmt.Errorf("--replay looks at a recording: it goes with names of pods and with -n, not with selectors, --local, -c, --via or --dry-run")}
+	case s.replay.at != "" && !s.replay.given():
+		return usageError{fmt.Errorf("--at is a moment of a recording: it needs --replay")}
 	case s.pid != 0 && !s.local:
 		return usageError{fmt.Errorf("--pid is a process of this machine: it needs --local")}
 	case len(s.args) > 0 && (s.labels != "" || s.fields != ""):

@@ -32,6 +32,9 @@ const topExample = `  # Watch the pods of a deployment: who refuses connections,
   # This machine, no cluster
   kubectl backlog top --local
 
+  # What was seen yesterday, four times as fast
+  kubectl backlog top --replay incident.jsonl.gz --speed 4
+
   # Not on a terminal: ten tables, one every two seconds
   kubectl backlog top deploy/server --interval 2s --count 10 | tee incident.txt`
 
@@ -49,6 +52,7 @@ type topOptions struct {
 	// recordTo is where everything is recorded from the start; empty for nowhere.
 	recordTo       string
 	flightRecorder bool
+	speed          float64
 	openSource     func(context.Context) (source.Source, error)
 }
 
@@ -66,6 +70,10 @@ func newTop(flags *genericclioptions.ConfigFlags, streams genericiooptions.IOStr
 	o.addFlags(c)
 	o.failOn.addFlag(c)
 	o.screen.addFlags(c)
+	o.replay.addFlag(c)
+	o.replay.addMoment(c)
+	c.Flags().Lookup("at").Usage = "With --replay: the moment to begin at, as in 12:00:05, +5m or -10m"
+	c.Flags().Float64Var(&o.speed, "speed", 0, "With --replay: how many times faster than it was (default 1 on the screen, as fast as possible for tables)")
 	c.Flags().StringVar(&o.recordTo, "record", "", "Record everything to `FILE` from the start (R on the screen begins and ends a recording)")
 	c.Flags().BoolVar(&o.flightRecorder, "flight-recorder", true, "Keep the last 50 MB of what the screen saw in a file, so that the time before somebody thought of recording is there too")
 	c.Flags().DurationVar(&o.interval, "interval", 0, fmt.Sprintf("Time between two looks (default %s on the screen, %s for tables); probes speak once a second", screenInterval, tableInterval))
@@ -84,6 +92,10 @@ func (o *topOptions) validate() error {
 		return o.failOn.validate()
 	case o.screen.validate() != nil:
 		return o.screen.validate()
+	case o.speed < 0 || o.speed > 1000:
+		return usageError{fmt.Errorf("--speed must be between 0 and 1000")}
+	case o.replay.given() && o.recordTo != "":
+		return usageError{fmt.Errorf("--replay looks at a recording: there is nothing to --record")}
 	case o.count < 0:
 		return usageError{fmt.Errorf("--count must not be negative")}
 	}
@@ -99,6 +111,9 @@ const (
 )
 
 func (o *topOptions) run(ctx context.Context) error {
+	if o.replay.given() {
+		return o.watchRecording(ctx)
+	}
 	_, _, terminal := terminalSize(o.Out)
 	usual := tableInterval
 	if terminal {
@@ -169,33 +184,46 @@ func (o *topOptions) startFlight(kept *keeping, header record.Header) {
 // keeper writes files into the working directory, or where that cannot be written to
 // into the one for temporary files.
 func (o *topOptions) keeper(kept *keeping, header record.Header) tui.Keeper {
-	name := o.namespace
-	if o.local {
-		name = "local"
-	}
-	saver := evidence{keeping: kept, header: header, now: o.now}
+	saver := evidence{past: kept.past, player: kept.player, header: header, now: o.now}
 	if _, client, err := o.connectAgain(); err == nil {
 		saver.client = client
 	}
+	k := o.fileKeeper(kept.past, header)
+	k.Problem = kept.problem
+	k.Record = func(_ context.Context, on bool) (string, error) {
+		return kept.record(filepath.Join(writableDir(), fileName(o.fileTitle(), o.now())+".jsonl.gz"), on, header)
+	}
+	k.Evidence = func(ctx context.Context, p model.Pod) (string, error) { return saver.save(ctx, writableDir(), p) }
+	return k
+}
+
+// fileKeeper writes what needs no cluster.
+func (o *topOptions) fileKeeper(seen *past, header record.Header) tui.Keeper {
 	return tui.Keeper{
-		Problem: kept.problem,
-		Record: func(_ context.Context, on bool) (string, error) {
-			return kept.record(filepath.Join(writableDir(), fileName(name, o.now())+".jsonl.gz"), on, header)
-		},
 		Report: func(ctx context.Context) (string, error) {
-			r, err := kept.report(ctx, header, nil, o.now())
+			r, err := seen.report(ctx, header, nil, o.now())
 			if err != nil {
 				return "", err
 			}
-			return writeReport(filepath.Join(writableDir(), fileName(name, o.now())), r)
+			return writeReport(filepath.Join(writableDir(), fileName(o.fileTitle(), o.now())), r)
 		},
-		Evidence: func(ctx context.Context, p model.Pod) (string, error) { return saver.save(ctx, writableDir(), p) },
 		Save: func(name, text string) (string, error) {
 			path := filepath.Join(os.TempDir(), fileName(name, o.now())+".txt")
 			// Commands name clusters and pods: for nobody else's eyes.
 			return path, os.WriteFile(path, []byte(text), 0o600)
 		},
 	}
+}
+
+// fileTitle begins the names of files.
+func (o *topOptions) fileTitle() string {
+	switch {
+	case o.replay.given():
+		return "replay"
+	case o.local:
+		return "local"
+	}
+	return o.namespace
 }
 
 // connectAgain gives a client for what the screen asks for itself.

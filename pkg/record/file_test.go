@@ -124,13 +124,13 @@ func TestFullDisk(t *testing.T) {
 func TestFlight(t *testing.T) {
 	dir := t.TempDir()
 	now := noon
-	o := FlightOptions{Header: Header{Title: "shop"}, MaxBytes: 60_000, Now: func() time.Time { return now }}
+	o := FlightOptions{Header: Header{Title: "shop"}, MaxBytes: 40_000, Now: func() time.Time { return now }}
 	f, err := StartFlight(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := 0
-	for n := 1; n <= 3000; n++ {
+	for n := 1; n <= 1200; n++ {
 		now = noon.Add(time.Duration(n) * time.Second)
 		s := tickOf(n, 2)
 		s.Pods[1].Raw[0].Text = fmt.Sprint(n*n*n, n*n*7919) // something that does not compress

@@ -201,3 +201,20 @@ func parseTime(s string) time.Time {
 	}
 	return t.UTC()
 }
+
+// OpenText opens a file that is no recording of this package, decompressed where it is
+// compressed.
+func OpenText(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening a recording: %w", err)
+	}
+	in, err := decompressed(f, path)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{in, f}, nil
+}

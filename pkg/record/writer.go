@@ -58,9 +58,10 @@ func podFields() []fieldCodec {
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	out := newWriter(w)
 	b := appendString(append(out.line[:0], `{"backlogRecording":1,"tool":`...), h.Tool)
-	b = append(b, `,"started":"`...)
-	b = append(h.Started.UTC().AppendFormat(b, time.RFC3339Nano), `","title":`...)
-	b = appendString(b, h.Title)
+	if !h.Started.IsZero() {
+		b = append(h.Started.UTC().AppendFormat(append(b, `,"started":"`...), time.RFC3339Nano), '"')
+	}
+	b = appendString(append(b, `,"title":`...), h.Title)
 	if h.Redacted {
 		b = append(b, `,"redacted":true`...)
 	}

@@ -123,7 +123,9 @@ func (r *Reporter) Report(now time.Time) Report {
 				p.Worst = append(p.Worst, WorstVerdict{Verdict: v, First: out.To, Last: out.To})
 			}
 		}
-		slices.SortStableFunc(p.Worst, func(a, b WorstVerdict) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
+		slices.SortStableFunc(p.Worst, func(a, b WorstVerdict) int {
+			return cmp.Or(cmp.Compare(a.fleeting(), b.fleeting()), cmp.Compare(a.Severity.Rank(), b.Severity.Rank()))
+		})
 		out.Pods = append(out.Pods, p)
 	}
 	slices.SortFunc(out.Pods, func(a, b ReportPod) int {
@@ -133,6 +135,15 @@ func (r *Reporter) Report(now time.Time) Report {
 		)
 	})
 	return out
+}
+
+// fleeting is 1 for a verdict that stood for a moment only, as long as too little was
+// seen: one that stood longer tells more.
+func (w WorstVerdict) fleeting() int {
+	if w.Last.Sub(w.First) < 3*time.Second {
+		return 1
+	}
+	return 0
 }
 
 func (k *ReportPod) rank() int {

@@ -3,11 +3,9 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,17 +36,13 @@ func OpenRecording(path string) (Recording, error) {
 		}
 		return player, nil
 	}
-	if info, statErr := os.Stat(path); statErr != nil || info.IsDir() {
-		return nil, err
-	}
-	f, openErr := os.Open(path)
+	text, openErr := record.OpenText(path)
 	if openErr != nil {
-		return nil, fmt.Errorf("opening a recording: %w", openErr)
+		return nil, err // it says what the file is instead
 	}
-	r, ok := otherForm(f, path)
+	r, ok := otherForm(text, path)
 	if !ok {
-		_ = f.Close()
-		return nil, err
+		return nil, errors.Join(err, text.Close())
 	}
 	return r, nil
 }
@@ -57,22 +51,16 @@ func OpenRecording(path string) (Recording, error) {
 const headSize = 64 << 10
 
 // otherForm tells a probe's log and the raw form by their first lines.
-func otherForm(f *os.File, path string) (Recording, bool) {
-	in := bufio.NewReaderSize(f, headSize)
-	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, false
-		}
-		in = bufio.NewReaderSize(z, headSize)
-	}
+func otherForm(text io.ReadCloser, path string) (Recording, bool) {
+	in := bufio.NewReaderSize(text, headSize)
 	head, _ := in.Peek(headSize)
-	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	name = strings.TrimSuffix(name, filepath.Ext(name))
 	switch {
 	case bytes.Contains(head, []byte("==backlog-frame/1 ")):
-		return newLogRecording(in, f.Close, name), true
+		return newLogRecording(in, text.Close, name), true
 	case isRawLine(head):
-		return newRawRecording(in, f.Close, name), true
+		return newRawRecording(in, text.Close, name), true
 	}
 	return nil, false
 }

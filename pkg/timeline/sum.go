@@ -25,8 +25,10 @@ type Sum struct {
 	Workers model.Value[float64] `json:"workers"`
 	// Severity is the worst of any sample; empty where nobody judged.
 	Severity model.Severity `json:"severity,omitempty"`
-	// Samples of the time.
-	Samples int `json:"samples"`
+	// Samples of the time, and in how many of them packets were refused: bursts are
+	// counted by these, since packets come with their retransmits.
+	Samples  int `json:"samples"`
+	Refusing int `json:"refusingSamples"`
 }
 
 // Sum gives what happened after from, up to and with to. A zero time is no bound.
@@ -43,6 +45,9 @@ func (k *Track) Sum(from, to time.Time) Sum {
 		}
 		s.Samples++
 		s.Seconds, s.Refused, s.Accepted = plus(s.Seconds, p.Seconds()), plus(s.Refused, p.Refused()), plus(s.Accepted, p.Accepted())
+		if p.Refused().Or(0) > 0 {
+			s.Refusing++
+		}
 		if d, ok := p.Depth().Get(); ok && d > s.Peak.Or(-1) {
 			s.Peak, s.Limit = p.Depth(), p.Limit()
 		}

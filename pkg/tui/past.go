@@ -47,9 +47,12 @@ func (a *app) timeKey(msg tea.KeyMsg) (tea.Cmd, bool) {
 		key key.Binding
 		by  time.Duration
 	}{
-		{k.back10, -10 * time.Second}, {k.forward10, 10 * time.Second},
-		{k.back60, -time.Minute}, {k.forward60, time.Minute},
-		{k.back1, -a.tick()}, {k.forward1, a.tick()},
+		{k.back10, -10 * time.Second},
+		{k.forward10, 10 * time.Second},
+		{k.back60, -time.Minute},
+		{k.forward60, time.Minute},
+		{k.back1, -a.tick()},
+		{k.forward1, a.tick()},
 	} {
 		if key.Matches(msg, step.key) {
 			return a.jump(a.cursor().Add(step.by)), true
