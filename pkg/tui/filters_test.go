@@ -31,7 +31,7 @@ func TestSeverityKey(t *testing.T) {
 		}
 	}
 	press(a, "f", "esc")
-	if a.narrowed() {
+	if a.narrowingAt != 0 {
 		t.Error("esc does not show all again")
 	}
 }

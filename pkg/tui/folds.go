@@ -27,7 +27,7 @@ type line struct {
 	group  *group // nil outside of a workload with several pods
 	under  string // the key of the header or rest that holds it
 	folded bool
-	pods   int    // of a rest
+	pods   int    // of a rest, or those of a workload that the filters leave
 	word   string // what these have in common
 }
 
@@ -88,7 +88,7 @@ func (a *app) lines(left []*row) []line {
 		}
 		delete(members, g)
 		folded := a.isFolded(g, rows)
-		out = append(out, line{key: g.key, kind: groupLine, row: rows[0], group: g, folded: folded})
+		out = append(out, line{key: g.key, kind: groupLine, row: rows[0], group: g, folded: folded, pods: len(rows)})
 		if !folded {
 			out = a.body(out, g, rows)
 		}
@@ -102,7 +102,7 @@ func (a *app) isFolded(g *group, left []*row) bool {
 	if folded, chosen := a.folds[g.key]; chosen {
 		return folded
 	}
-	if a.narrowed() {
+	if a.searched() {
 		return false // what was looked for is shown
 	}
 	if a.touched && slices.ContainsFunc(left, func(r *row) bool { return r.key == a.selected }) {
@@ -140,7 +140,7 @@ func (a *app) body(out []line, g *group, rows []*row) []line {
 		rest := alike[is][min(from, len(alike[is])):]
 		at := seen[is]
 		seen[is]++
-		if at < from || len(rest) < leastFolded || is.starting || a.narrowed() {
+		if at < from || len(rest) < leastFolded || is.starting || a.searched() {
 			out = append(out, line{key: r.key, row: r, group: g, under: g.key})
 			continue
 		}

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,7 +69,11 @@ func (a *app) headerLeft() []part {
 	} else {
 		words := a.width >= 160
 		n := a.tally.pods()
-		parts = append(parts, part{render.Plural(n, "pod") + orElse(words, "  ", " ") + a.tally.counts.text(st, words), 1})
+		total := render.Plural(n, "pod") + orElse(words, "  ", " ")
+		if a.width < 60 {
+			total = strconv.Itoa(n) + ": "
+		}
+		parts = append(parts, part{total + a.tally.counts.text(st, words), 1})
 	}
 	if rate, ok := a.tally.rate.Get(); ok {
 		parts = append(parts, part{orStyle(rate > 0, st.bad, st.dim).Render("ovf " + render.Rate(a.tally.rate) + "/s"), 2})

@@ -133,10 +133,8 @@ func (a *app) sort() {
 	a.sift()
 }
 
-// narrowed says whether anything is filtered.
-func (a *app) narrowed() bool {
-	return a.narrowingAt != 0 || strings.TrimSpace(a.filter.Value()) != ""
-}
+// searched says whether the list is filtered by words.
+func (a *app) searched() bool { return strings.TrimSpace(a.filter.Value()) != "" }
 
 // sift applies filters and folds and keeps the selection on its pod. A selection
 // that the user never moved stays on the first pod, so that the worst is in sight.

@@ -15,6 +15,8 @@ const (
 	leastPreview, leastEvents = 9, 4
 	// besideFrom is the width from which the events stand beside the preview.
 	besideFrom = 170
+	// bothFrom is the height that holds a preview with all its parts and events.
+	bothFrom = 16
 )
 
 // lowerHeight is how many lines below the list tell of the selected line and of
@@ -41,7 +43,11 @@ func (a *app) lower(height int) []string {
 		left := a.width * 3 / 5
 		return beside(append([]string{""}, a.preview(left-2, height-1)...), append([]string{""}, a.eventLines(a.width-left, height-1)...), left)
 	}
-	lines := append([]string{""}, a.preview(a.width, height-1-leastEvents-1)...)
+	room := height - 1
+	if height >= bothFrom {
+		room -= leastEvents + 1
+	}
+	lines := append([]string{""}, a.preview(a.width, room)...)
 	if room := height - len(lines) - 1; room >= leastEvents {
 		lines = append(append(lines, ""), a.eventLines(a.width, room)...)
 	}

@@ -35,7 +35,7 @@ func (a *app) pressInList(msg tea.KeyMsg) tea.Cmd {
 		a.filter.CursorEnd()
 	case key.Matches(msg, k.severity):
 		a.narrowingAt = (a.narrowingAt + 1) % len(a.narrowings)
-		a.sift()
+		a.sort() // nothing that is asked for may be in a fold of five seconds ago
 	case key.Matches(msg, k.namespace):
 		a.nextSpace()
 	case key.Matches(msg, k.group):

@@ -134,7 +134,7 @@ func (p *previewer) pod(r *row, height int) {
 	}
 	tail := p.lines
 	p.lines = head
-	for _, e := range v.Evidence[:min(len(v.Evidence), max(2, height-len(head)-len(tail)))] {
+	for _, e := range v.Evidence[:min(len(v.Evidence), max(0, height-len(head)-len(tail)))] {
 		p.put(ansi.Truncate(render.Clean(e.Name), p.label-1, "…"), e.Text+"  ("+e.Source+")", st.plain, 1)
 	}
 	p.lines = append(p.lines, tail...)

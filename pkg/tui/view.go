@@ -123,7 +123,7 @@ func (a *app) podsShown() int {
 		case l.kind == restLine && l.folded:
 			n += l.pods
 		case l.kind == groupLine && l.folded:
-			n += len(l.group.rows)
+			n += l.pods
 		}
 	}
 	return n
