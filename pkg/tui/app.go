@@ -67,6 +67,8 @@ type app struct {
 	renewFor time.Duration
 	asking   bool // whether to do so
 
+	podPages
+
 	page   page
 	back   page // where the help page was opened from
 	detail string
@@ -79,7 +81,7 @@ func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 		past: o.Past, replay: o.Replay, keeper: o.Keeper, recording: o.Keeper.Recording,
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
-		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), scroll: viewport.New(80, 20),
+		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), podPages: newPodPages(o, st), scroll: viewport.New(80, 20),
 	}
 	if a.ascii = o.ASCII; a.ascii {
 		a.keys.spell()

@@ -324,18 +324,6 @@ func TestHelpReturns(t *testing.T) {
 }
 
 // The detail page of a pod that vanishes says so.
-func TestDetailOfAVanishedPod(t *testing.T) {
-	a := flat(t, 80, 24)
-	deliver(a, many(2, 1))
-	press(a, "enter")
-	s := many(2, 2)
-	s.Pods = s.Pods[1:]
-	deliver(a, s)
-	if v := a.View(); !strings.Contains(v, "no longer among the watched ones") {
-		t.Errorf("not said:\n%s", v)
-	}
-}
-
 func TestNamespacesAreShownWhereThereAreSeveral(t *testing.T) {
 	a := flat(t, 120, 24)
 	s := many(2, 1)

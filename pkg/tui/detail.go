@@ -11,30 +11,10 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
-// detailLines are the page of one pod: every figure with what it rests on.
-func (a *app) detailLines() []string {
-	r, ok := a.rows[a.detail]
-	if !ok {
-		return []string{"", "  " + a.styles.dim.Render("this pod is no longer among the watched ones; esc goes back")}
-	}
-	d := &detail{app: a, pod: *r.pod, row: r}
-	d.headline()
-	d.verdicts()
-	d.listeners()
-	d.waiting()
-	d.counters()
-	d.workers()
-	d.threads()
-	d.knobs()
-	d.notes()
-	d.unknowns()
-	d.collection()
-	return d.lines
-}
-
-// detail gathers the page's lines.
+// detail gathers the lines of a tab.
 type detail struct {
 	*app
+	page  *podPage
 	pod   model.Pod
 	row   *row
 	lines []string
@@ -65,13 +45,15 @@ func (d *detail) field(label, text string, style lipgloss.Style) {
 
 func (d *detail) plain(label, text string) { d.field(label, text, d.styles.plain) }
 
+// headline is the pod's state in a word, where there is no verdict that says more.
 func (d *detail) headline() {
-	p := d.pod
+	if standing(&d.pod) != nil && !d.isOld(&d.pod) {
+		return
+	}
 	word, style := d.stateWord(d.row, maxName)
-	name := d.styles.bold.Render(render.PodName(p))
-	d.add("", name+"  "+style.Render(word))
-	if why := d.whyWord(d.row); why != "" && len(p.Verdicts) == 0 {
-		for _, l := range wrap(why, d.width-2) {
+	d.add("", style.Render(word))
+	for _, l := range wrap(cmp.Or(d.stageText(d.row), d.whyWord(d.row)), d.width-2) {
+		if l != "" {
 			d.add("  " + l)
 		}
 	}

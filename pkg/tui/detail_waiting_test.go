@@ -55,22 +55,19 @@ func detailOf(t *testing.T, width, height int, p model.Pod) *app {
 	return a
 }
 
-func TestViewDetailOfAStuckQueue(t *testing.T) {
-	for _, size := range []struct{ width, height int }{{120, 90}, {80, 40}} {
-		name := fmt.Sprintf("detail-stuck-%dx%d.txt", size.width, size.height)
-		t.Run(name, func(t *testing.T) { goldenView(t, name, detailOf(t, size.width, size.height, stuckPod())) })
-	}
-}
-
 func TestViewDetailSaysWhyThreadsAreUnknown(t *testing.T) {
 	p := stuckPod()
 	p.Process = model.UnknownProcess("the threads of no container are read")
-	view := detailOf(t, 120, 90, p).View()
+	a := detailOf(t, 120, 90, p)
+	press(a, "3")
+	view := a.View()
 	if !strings.Contains(view, "Threads") || !strings.Contains(view, "the threads of no container are read") {
 		t.Errorf("no reason:\n%s", view)
 	}
 	p.Process = model.Process{}
-	if view = detailOf(t, 120, 90, p).View(); strings.Contains(view, "Threads") {
+	a = detailOf(t, 120, 90, p)
+	press(a, "3")
+	if view = a.View(); strings.Contains(view, "Threads") {
 		t.Errorf("a block about nothing:\n%s", view)
 	}
 }
@@ -81,7 +78,9 @@ func TestViewDetailOfManyThreads(t *testing.T) {
 	for i := range 100 {
 		p.Process.Threads = append(p.Process.Threads, model.Thread{TID: 100 + i, Name: "t", State: "S", CPU: model.Known(0.001), Wait: model.Known(0.0), Wchan: model.Known("ep_poll")})
 	}
-	view := detailOf(t, 120, 120, p).View()
+	a := detailOf(t, 120, 120, p)
+	press(a, "3")
+	view := a.View()
 	if n := strings.Count(view, "ep_poll"); n > maxThreadRows || !strings.Contains(view, fmt.Sprintf("and %d more that did less", 105-maxThreadRows)) {
 		t.Errorf("%d rows of threads:\n%s", n, view)
 	}

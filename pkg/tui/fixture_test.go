@@ -202,7 +202,7 @@ func keyNamed(name string) tea.KeyMsg {
 	types := map[string]tea.KeyType{
 		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "enter": tea.KeyEnter, "esc": tea.KeyEsc,
 		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "space": tea.KeySpace,
-		"backspace": tea.KeyBackspace, "ctrl+c": tea.KeyCtrlC, "ctrl+v": tea.KeyCtrlV, "ctrl+z": tea.KeyCtrlZ, "ctrl+t": tea.KeyCtrlT, "tab": tea.KeyTab,
+		"backspace": tea.KeyBackspace, "ctrl+c": tea.KeyCtrlC, "ctrl+v": tea.KeyCtrlV, "ctrl+z": tea.KeyCtrlZ, "ctrl+t": tea.KeyCtrlT, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab,
 	}
 	if t, ok := types[name]; ok {
 		if t == tea.KeySpace {

@@ -84,31 +84,6 @@ func TestViewList(t *testing.T) {
 	}
 }
 
-func TestViewDetail(t *testing.T) {
-	for _, s := range []struct {
-		pod           string
-		width, height int
-	}{
-		{"server", 80, 24},
-		{"server", 120, 60},
-		{"search", 120, 60},
-		{"oldkernel", 120, 80},
-		{"redis", 120, 40},
-		{"exporter", 80, 40},
-		{"noimage", 80, 40},
-		{"fresh", 80, 24},
-		{"old-", 80, 24},
-	} {
-		name := fmt.Sprintf("detail-%s-%dx%d.txt", strings.Trim(s.pod, "-"), s.width, s.height)
-		t.Run(name, func(t *testing.T) {
-			a := screen(t, s.width, s.height)
-			watch(a, 31)
-			press(a, "/", s.pod, "enter", "enter")
-			goldenView(t, name, a)
-		})
-	}
-}
-
 func TestViewHelp(t *testing.T) {
 	a := screen(t, 80, 24)
 	watch(a, 3)

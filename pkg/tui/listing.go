@@ -58,17 +58,21 @@ func newListing(o Options, st styles) listing {
 		rows: map[string]*row{}, likeness: map[string]likeness{}, folds: map[string]bool{}, wanted: wantedColumns(o.Columns),
 		orders: orders(), narrowings: narrowings(), columns: columns(), filter: textinput.New(), mouseOn: o.Mouse,
 	}
-	f := &l.filter
-	f.Prompt = "filter: "
+	plainInput(&l.filter, st)
+	l.filter.Prompt = "filter: "
+	l.filter.Placeholder = "name, node, workload, listener or state"
+	return l
+}
+
+// plainInput makes a line to type into one that is drawn only when it changes.
+func plainInput(f *textinput.Model, st styles) {
 	f.PromptStyle, f.TextStyle, f.PlaceholderStyle = st.bold, st.plain, st.dim
 	f.Cursor.Style, f.Cursor.TextStyle = st.plain, st.plain
-	f.Placeholder = "name, node, workload, listener or state"
 	f.CharLimit = 100
 	// A blinking cursor would redraw the line for ever; pasting through the
 	// clipboard would start a program.
 	f.Cursor.SetMode(cursor.CursorStatic)
 	f.KeyMap.Paste.SetEnabled(false)
-	return l
 }
 
 // build makes the list of the snapshot on the screen.

@@ -30,6 +30,8 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 		return a.answerRenew(msg)
 	case a.filtering:
 		return a.typeFilter(msg)
+	case a.searching:
+		a.typeSearch(msg)
 	case a.chooser != nil:
 		a.pressChooser(msg)
 	case key.Matches(msg, a.keys.quit):
@@ -47,7 +49,7 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 	case a.page == listPage:
 		return a.pressInList(msg)
 	default:
-		a.pressInPage(msg)
+		return a.pressInPage(msg)
 	}
 	return nil
 }
@@ -104,29 +106,4 @@ func (a *app) clearFilter() {
 	a.filter.Blur()
 	a.filter.Reset()
 	a.sift()
-}
-
-func (a *app) pressInPage(msg tea.KeyMsg) {
-	k := a.keys
-	switch {
-	case key.Matches(msg, k.back):
-		if a.page == helpPage {
-			a.page = a.back
-		} else {
-			a.page = listPage
-		}
-		a.scroll.SetYOffset(0)
-	case key.Matches(msg, k.up):
-		a.scroll.ScrollUp(1)
-	case key.Matches(msg, k.down):
-		a.scroll.ScrollDown(1)
-	case key.Matches(msg, k.pageUp):
-		a.scroll.PageUp()
-	case key.Matches(msg, k.pageDown):
-		a.scroll.PageDown()
-	case key.Matches(msg, k.top):
-		a.scroll.GotoTop()
-	case key.Matches(msg, k.bottom):
-		a.scroll.GotoBottom()
-	}
 }

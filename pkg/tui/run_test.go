@@ -133,7 +133,9 @@ func TestRunShowsAndQuits(t *testing.T) {
 	out.waitFor(t, "1 pod")
 	typeKeys(t, keys, "\r")
 	typeKeys(t, keys, "\r")
-	out.waitFor(t, "Network namespace", "holds 128 of 128")
+	out.waitFor(t, "[1 Verdict]", "holds 128 of 128")
+	typeKeys(t, keys, "2")
+	out.waitFor(t, "Network namespace")
 	typeKeys(t, keys, "q")
 	if err := <-done; err != nil {
 		t.Errorf("q: %v", err)

@@ -31,14 +31,6 @@ func TestViewVerdicts(t *testing.T) {
 			goldenView(t, fmt.Sprintf("verdicts-%dx%d.txt", s.width, s.height), a)
 		})
 	}
-	for _, pod := range []string{"server", "search", "checkout"} {
-		t.Run(pod, func(t *testing.T) {
-			a := screen(t, 120, 60)
-			watchJudged(a, 31)
-			press(a, "/", pod, "enter", "enter")
-			goldenView(t, "verdict-"+pod+"-120x60.txt", a)
-		})
-	}
 }
 
 // A critical verdict comes before a warning, and both before what only looks

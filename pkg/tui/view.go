@@ -18,9 +18,7 @@ func (a *app) layout() {
 	if a.page == listPage {
 		return
 	}
-	a.scroll.Width = a.width
-	a.scroll.Height = max(0, a.height-a.headerHeight()-1)
-	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
+	a.layoutPage()
 }
 
 // listRoom is how many lines there are between the column titles and what is below
@@ -51,6 +49,9 @@ func (a *app) View() string {
 	if a.page == listPage {
 		lines = append(lines, a.listLines()...)
 	} else {
+		if a.page == detailPage {
+			lines = append(lines, a.pageHead()...)
+		}
 		lines = append(lines, strings.Split(a.scroll.View(), "\n")...)
 	}
 	for len(lines) < a.height-1 {
@@ -75,6 +76,9 @@ func (a *app) footer() string {
 	if a.filtering {
 		found := a.styles.dim.Render(fmt.Sprintf("%s  %s keep  esc clear", render.Plural(a.podsShown(), "pod"), a.keys.accept.Help().Key))
 		return spread(a.filter.View(), found, a.width)
+	}
+	if a.searching {
+		return cell(a.query.View(), a.width, false)
 	}
 	right := ""
 	set := a.keys.list(a.width)
@@ -127,12 +131,4 @@ func (a *app) podsShown() int {
 		}
 	}
 	return n
-}
-
-// pageLines are the lines of the page that scrolls.
-func (a *app) pageLines() []string {
-	if a.page == helpPage {
-		return a.helpLines()
-	}
-	return a.detailLines()
 }
