@@ -13,6 +13,11 @@ import (
 	"github.com/muesli/termenv"
 )
 
+// framesPerSecond is how often bubbletea looks whether something is to be drawn. Its
+// usual sixty are half of what an idle screen costs; a key is still answered within
+// the twentieth of a second.
+const framesPerSecond = 20
+
 // Run shows the screen until the user leaves it, which gives nil, or presses
 // ctrl-c, which gives ErrInterrupted, or ctx ends, which gives ctx's error. The
 // terminal is then as it was, and no call of the Source is under way.
@@ -36,6 +41,7 @@ func Run(ctx context.Context, o Options) error {
 	o.Out = watchOutput(o.Out, closed)
 	options := []tea.ProgramOption{
 		tea.WithContext(drawing), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithAltScreen(),
+		tea.WithFPS(framesPerSecond),
 	}
 	if o.Mouse {
 		options = append(options, tea.WithMouseCellMotion())
