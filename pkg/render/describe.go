@@ -44,6 +44,18 @@ func PrintPage(w io.Writer, p model.Pod, o PageOptions) error {
 	return nil
 }
 
+// PrintSummary writes the six lines of Markdown that say it all, for an incident
+// channel.
+func PrintSummary(w io.Writer, p model.Pod, o PageOptions) error {
+	o.Markdown = true
+	b := &page{o: o, p: p}
+	b.summary()
+	if _, err := w.Write(b.out.Bytes()); err != nil {
+		return fmt.Errorf("writing the summary of %s: %w", PodName(p), err)
+	}
+	return nil
+}
+
 // page collects lines. Whatever comes from outside goes through its methods,
 // which clean it.
 type page struct {

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/charmbracelet/bubbles/help"
+	"github.com/charmbracelet/bubbles/textinput"
 	"github.com/charmbracelet/bubbles/viewport"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/plan"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
@@ -55,6 +57,15 @@ type app struct {
 	resting bool
 	mark    mark
 
+	out    io.Writer
+	pages  map[string]*podPage // of pods whose page was opened
+	bursts plan.Bursts         // of the pod whose what-if is open
+	// searching says that what is typed is searched for in the raw text.
+	searching bool
+	query     textinput.Model
+	copied    string // what the last key copied, so that the next press takes the next one
+	copyAt    int
+
 	keeper    Keeper
 	writing   bool   // something is being written
 	recording string // path of the recording that runs
@@ -67,8 +78,6 @@ type app struct {
 	renewFor time.Duration
 	asking   bool // whether to do so
 
-	podPages
-
 	page   page
 	back   page // where the help page was opened from
 	detail string
@@ -78,10 +87,11 @@ type app struct {
 func newApp(o Options, p *poller, r *lipgloss.Renderer) *app {
 	st := newStyles(r)
 	a := &app{
+		out: o.Out, pages: map[string]*podPage{}, query: newQuery(st, r),
 		past: o.Past, replay: o.Replay, keeper: o.Keeper, recording: o.Keeper.Recording,
 		title: o.Title, renew: o.Renew, renewFor: o.RenewFor, poller: p, styles: st, keys: newKeys(), help: help.New(),
 		width: 80, height: 24, now: o.Now(), polls: 1, ticks: 1,
-		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), podPages: newPodPages(o, st), scroll: viewport.New(80, 20),
+		timeline: timeline.New(timeline.Options{Reach: reach}), listing: newListing(o, st), scroll: viewport.New(80, 20),
 	}
 	if a.ascii = o.ASCII; a.ascii {
 		a.keys.spell()
@@ -101,7 +111,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = max(1, msg.Width), max(1, msg.Height)
-		a.filter.Width = max(1, a.width-40)
+		a.filter.Width, a.query.Width = max(1, a.width-40), max(1, a.width-12)
 	case clockMsg:
 		if msg.seq != a.ticks {
 			return a, nil
@@ -119,6 +129,8 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.takeIndex(msg)
 	case keptMsg:
 		a.takeKept(msg)
+	case copiedMsg:
+		a.takeCopied(msg)
 	case tea.MouseMsg:
 		cmd := a.mouse(msg)
 		a.layout()
@@ -192,4 +204,9 @@ func (a *app) show() {
 		a.shown = a.moment.snapshot
 	}
 	a.build()
+	if a.page == detailPage && a.opened().ifs.on {
+		if r, ok := a.rows[a.detail]; ok {
+			a.bursts.Add(*r.pod)
+		}
+	}
 }

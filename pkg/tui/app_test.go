@@ -346,6 +346,7 @@ func TestHostileStringsAreShownNotObeyed(t *testing.T) {
 		p.Proxy = model.Proxy{Adapter: evil, Container: evil, Version: model.Known(evil)}
 		p.Collection.Message, p.Collection.Metrics, p.Collection.Probe, p.Collection.Via = evil, evil, evil, model.Rung(evil)
 		p.Notes = []string{evil}
+		p.Raw = []model.RawText{{Name: evil, Text: evil + "\n" + evil}}
 		p.Runtime.OpenFDs = model.Unknown[int64](evil)
 		p.Knobs = append(p.Knobs, model.Knob{
 			Name: evil, Asked: known(1), InForce: known(2), Why: evil, SeenBy: evil,
@@ -364,7 +365,10 @@ func TestHostileStringsAreShownNotObeyed(t *testing.T) {
 	fits(t, a)
 	for range s.Pods {
 		press(a, "enter")
-		fits(t, a)
+		for _, tab := range []string{"1", "2", "3", "4", "5", "6", "x"} {
+			press(a, tab)
+			fits(t, a)
+		}
 		press(a, "esc", "down")
 	}
 	a.Update(snapshotMsg{seq: a.polls, err: errors.New(evil), at: noon})

@@ -11,10 +11,9 @@ import (
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
-// detail gathers the lines of a tab.
+// detail gathers the page's lines.
 type detail struct {
 	*app
-	page  *podPage
 	pod   model.Pod
 	row   *row
 	lines []string
@@ -44,20 +43,6 @@ func (d *detail) field(label, text string, style lipgloss.Style) {
 }
 
 func (d *detail) plain(label, text string) { d.field(label, text, d.styles.plain) }
-
-// headline is the pod's state in a word, where there is no verdict that says more.
-func (d *detail) headline() {
-	if standing(&d.pod) != nil && !d.isOld(&d.pod) {
-		return
-	}
-	word, style := d.stateWord(d.row, maxName)
-	d.add("", style.Render(word))
-	for _, l := range wrap(cmp.Or(d.stageText(d.row), d.whyWord(d.row)), d.width-2) {
-		if l != "" {
-			d.add("  " + l)
-		}
-	}
-}
 
 func (d *detail) listeners() {
 	p := d.pod

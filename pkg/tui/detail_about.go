@@ -61,6 +61,26 @@ func (d *detail) knob(k model.Knob) {
 	}
 }
 
+// limits sets somaxconn beside each queue's limit: it caps what a program asks for.
+func (d *detail) limits() {
+	p := d.pod
+	if len(p.Listeners) == 0 {
+		return
+	}
+	d.section("Limits", "somaxconn "+render.Count(p.Counters.Somaxconn)+" in this pod; it counts when listen() is called")
+	for _, l := range render.ByUrgency(p) {
+		s := l.Worst()
+		text := "in force " + render.Count(s.Limit)
+		if limit, ok := s.Limit.Get(); ok && p.Counters.Somaxconn.Or(-1) == limit {
+			text += ": somaxconn itself"
+		}
+		if reason := s.Limit.Reason(); reason != "" {
+			text += ": " + reason
+		}
+		d.plain(render.Listener(l), text)
+	}
+}
+
 func (d *detail) notes() {
 	if len(d.pod.Notes) == 0 {
 		return

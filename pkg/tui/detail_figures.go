@@ -18,24 +18,35 @@ func (d *detail) counters() {
 	if s, ok := w.Seconds.Get(); ok {
 		window = fmt.Sprintf("IN %.1fs", s)
 	}
-	table := [][]string{{"", "SINCE START", window, "PER SECOND"}}
-	row := func(name string, total, diff model.Value[int64], hasDiff bool) {
-		cells := []string{name, render.Count(total), "", ""}
-		if hasDiff {
-			cells[2], cells[3] = signed(diff), render.Rate(w.PerSecond(diff))
+	head := []string{"", "SINCE START", window, "PER SECOND"}
+	marked := !d.mark.at.IsZero()
+	if marked {
+		head = append(head, "SINCE MARK")
+	}
+	table := [][]string{head}
+	row := func(name string, of func(model.Counters) model.Value[int64], diff string, rate string) {
+		cells := []string{name, render.Count(of(c)), diff, rate}
+		if marked {
+			cells = append(cells, signed(d.sinceMark(p, of)))
 		}
 		table = append(table, cells)
 	}
-	row("ListenOverflows", c.ListenOverflows, w.Overflows, true)
-	row("ListenDrops", c.ListenDrops, w.Drops, true)
-	row("PassiveOpens", c.PassiveOpens, model.Value[int64]{}, false)
-	table = append(table, []string{"accepted", "", signed(w.Accepted), render.Rate(w.PerSecond(w.Accepted))})
-	row("TCPReqQFullDoCookies", c.ReqQFullDoCookies, model.Value[int64]{}, false)
-	row("TCPReqQFullDrop", c.ReqQFullDrop, model.Value[int64]{}, false)
-	row("SyncookiesSent", c.SyncookiesSent, model.Value[int64]{}, false)
-	row("SyncookiesRecv", c.SyncookiesRecv, model.Value[int64]{}, false)
-	row("net.core.somaxconn", c.Somaxconn, model.Value[int64]{}, false)
-	for i, l := range alignTable(table, []bool{false, true, true, true}) {
+	row("ListenOverflows", overflowsOf, signed(w.Overflows), render.Rate(w.PerSecond(w.Overflows)))
+	row("ListenDrops", func(c model.Counters) model.Value[int64] { return c.ListenDrops }, signed(w.Drops), render.Rate(w.PerSecond(w.Drops)))
+	row("PassiveOpens", func(c model.Counters) model.Value[int64] { return c.PassiveOpens }, "", "")
+	accepted := []string{"accepted", "", signed(w.Accepted), render.Rate(w.PerSecond(w.Accepted))}
+	if marked {
+		accepted = append(accepted, "")
+	}
+	table = append(table, accepted)
+	row("TCPReqQFullDoCookies", func(c model.Counters) model.Value[int64] { return c.ReqQFullDoCookies }, "", "")
+	row("TCPReqQFullDrop", func(c model.Counters) model.Value[int64] { return c.ReqQFullDrop }, "", "")
+	row("SyncookiesSent", func(c model.Counters) model.Value[int64] { return c.SyncookiesSent }, "", "")
+	row("SyncookiesRecv", func(c model.Counters) model.Value[int64] { return c.SyncookiesRecv }, "", "")
+	somaxconn := make([]string, len(head))
+	somaxconn[0], somaxconn[1] = "net.core.somaxconn", render.Count(c.Somaxconn)
+	table = append(table, somaxconn)
+	for i, l := range alignTable(table, []bool{false, true, true, true, true}[:len(head)]) {
 		d.add("  " + orStyle(i == 0, d.styles.dim, d.styles.plain).Render(l))
 	}
 	if reason := w.Seconds.Reason(); reason != "" {

@@ -46,28 +46,34 @@ func stuckPod() model.Pod {
 	return p
 }
 
-func detailOf(t *testing.T, width, height int, p model.Pod) *app {
+func detailOf(t *testing.T, width, height int, p model.Pod, tab string) *app {
 	t.Helper()
 	a := screen(t, width, height)
 	s := model.Snapshot{Seq: 30, Time: noon.Add(30 * time.Second), Pods: []model.Pod{model.NoWindow(p, "only one sample so far")}}
 	deliver(a, s)
-	press(a, "enter")
+	press(a, "enter", tab)
 	return a
+}
+
+func TestViewDetailOfAStuckQueue(t *testing.T) {
+	for _, s := range []struct {
+		tab           string
+		width, height int
+	}{{"2", 120, 50}, {"2", 80, 40}, {"3", 120, 40}} {
+		name := fmt.Sprintf("detail-stuck-%s-%dx%d.txt", s.tab, s.width, s.height)
+		t.Run(name, func(t *testing.T) { goldenView(t, name, detailOf(t, s.width, s.height, stuckPod(), s.tab)) })
+	}
 }
 
 func TestViewDetailSaysWhyThreadsAreUnknown(t *testing.T) {
 	p := stuckPod()
 	p.Process = model.UnknownProcess("the threads of no container are read")
-	a := detailOf(t, 120, 90, p)
-	press(a, "3")
-	view := a.View()
+	view := detailOf(t, 120, 90, p, "3").View()
 	if !strings.Contains(view, "Threads") || !strings.Contains(view, "the threads of no container are read") {
 		t.Errorf("no reason:\n%s", view)
 	}
 	p.Process = model.Process{}
-	a = detailOf(t, 120, 90, p)
-	press(a, "3")
-	if view = a.View(); strings.Contains(view, "Threads") {
+	if view = detailOf(t, 120, 90, p, "3").View(); strings.Contains(view, "Threads") {
 		t.Errorf("a block about nothing:\n%s", view)
 	}
 }
@@ -78,9 +84,7 @@ func TestViewDetailOfManyThreads(t *testing.T) {
 	for i := range 100 {
 		p.Process.Threads = append(p.Process.Threads, model.Thread{TID: 100 + i, Name: "t", State: "S", CPU: model.Known(0.001), Wait: model.Known(0.0), Wchan: model.Known("ep_poll")})
 	}
-	a := detailOf(t, 120, 120, p)
-	press(a, "3")
-	view := a.View()
+	view := detailOf(t, 120, 120, p, "3").View()
 	if n := strings.Count(view, "ep_poll"); n > maxThreadRows || !strings.Contains(view, fmt.Sprintf("and %d more that did less", 105-maxThreadRows)) {
 		t.Errorf("%d rows of threads:\n%s", n, view)
 	}

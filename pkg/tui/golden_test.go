@@ -84,6 +84,31 @@ func TestViewList(t *testing.T) {
 	}
 }
 
+func TestViewDetail(t *testing.T) {
+	for _, s := range []struct {
+		pod, tab      string
+		width, height int
+	}{
+		{"server", "2", 40, 12},
+		{"search", "4", 120, 60},
+		{"oldkernel", "2", 120, 60},
+		{"oldkernel", "4", 120, 60},
+		{"redis", "2", 120, 40},
+		{"exporter", "2", 80, 40},
+		{"noimage", "1", 80, 40},
+		{"fresh", "1", 80, 24},
+		{"old-", "1", 80, 24},
+	} {
+		name := fmt.Sprintf("detail-%s-%s-%dx%d.txt", strings.Trim(s.pod, "-"), s.tab, s.width, s.height)
+		t.Run(name, func(t *testing.T) {
+			a := screen(t, s.width, s.height)
+			watch(a, 31)
+			press(a, "/", s.pod, "enter", "enter", s.tab)
+			goldenView(t, name, a)
+		})
+	}
+}
+
 func TestViewHelp(t *testing.T) {
 	a := screen(t, 80, 24)
 	watch(a, 3)

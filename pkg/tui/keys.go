@@ -59,7 +59,7 @@ func newKeys() keyMap {
 		tab:     bind([]string{"1", "2", "3", "4", "5", "6"}, "1-6", "tab"),
 		copyNow: bind([]string{"c"}, "c", "copy NOW"),
 		copyFix: bind([]string{"C"}, "C", "copy FIX"),
-		summary: bind([]string{"y"}, "y", "copy summary"),
+		summary: bind([]string{"y"}, "y", "summary"),
 		search:  bind([]string{"/"}, "/", "search"),
 		nextHit: bind([]string{"n"}, "n", "next hit"),
 		whatIf:  bind([]string{"x"}, "x", "what if"),
@@ -132,8 +132,26 @@ func (k keyMap) groups() []keyGroup {
 	}
 }
 
-func (k keyMap) detail() keySet {
-	return keySet{short: []key.Binding{k.back, k.up, k.down, k.pageDown, k.top, k.bottom, k.pause, k.help, k.quit}}
+func (k keyMap) detail(p *podPage, width int) keySet {
+	short := []key.Binding{k.back}
+	if width >= 92 || p.tab != verdictTab {
+		short = append(short, k.tab)
+	}
+	switch {
+	case p.ifs.on:
+		short = append(short, k.whatIf, k.lessWorkers, k.moreWorkers, k.lessBacklog, k.moreBacklog)
+	case p.tab == verdictTab && width < 92:
+		short = append(short, k.copyNow, k.copyFix, k.summary)
+	case p.tab == verdictTab:
+		short = append(short, k.copyNow, k.copyFix, k.summary, k.whatIf)
+	case p.tab == rawTab:
+		short = append(short, k.search, k.nextHit)
+	case p.tab == eventsTab:
+		short = append(short, k.prevEvent, k.nextEvent)
+	default:
+		short = append(short, k.whatIf, k.mark, k.pause)
+	}
+	return keySet{short: append(short, k.evidence, k.help, k.quit)}
 }
 
 func (k keyMap) helpPage() keySet {

@@ -46,6 +46,10 @@ func TestSinceTheMark(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
+	press(a, "w", "enter", "2") // without groups the first line is a pod
+	if v := a.View(); !strings.Contains(v, "SINCE MARK") || !strings.Contains(v, "+12") {
+		t.Errorf("the page does not count:\n%s", v)
+	}
 	press(a, "M")
 	if a.markWord() != "" {
 		t.Error("the mark is still there")

@@ -39,13 +39,14 @@ func TestMouse(t *testing.T) {
 		t.Errorf("a second click opens %q", a.detail)
 	}
 	press(a, "4")
-	a.Update(tea.WindowSizeMsg{Width: 80, Height: 14})
+	height := a.height
+	a.Update(tea.WindowSizeMsg{Width: a.width, Height: 14})
 	at(4, 10, tea.MouseButtonWheelDown)
 	if a.scroll.YOffset != wheelStep {
 		t.Errorf("the page is scrolled by %d", a.scroll.YOffset)
 	}
+	a.Update(tea.WindowSizeMsg{Width: a.width, Height: height})
 	press(a, "esc")
-	a.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 	before := a.index()
 	at(4, 4, tea.MouseButtonWheelDown)
 	at(4, 4, tea.MouseButtonWheelUp)

@@ -31,7 +31,7 @@ func (a *app) press(msg tea.KeyMsg) tea.Cmd {
 	case a.filtering:
 		return a.typeFilter(msg)
 	case a.searching:
-		a.typeSearch(msg)
+		a.typeQuery(msg)
 	case a.chooser != nil:
 		a.pressChooser(msg)
 	case key.Matches(msg, a.keys.quit):
@@ -61,6 +61,10 @@ func (a *app) anywhereKey(msg tea.KeyMsg, cmd *tea.Cmd) bool {
 		return true
 	}
 	if *cmd, done = a.keepKey(msg); done {
+		return true
+	}
+	if a.page == listPage && key.Matches(msg, a.keys.summary) {
+		*cmd = a.copySummary()
 		return true
 	}
 	return a.page == listPage && a.speedKey(msg)

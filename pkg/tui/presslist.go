@@ -68,7 +68,9 @@ func (a *app) openSelected() tea.Cmd {
 		a.toggleFold(l)
 	default:
 		a.page, a.detail, a.touched = detailPage, l.key, true
-		a.scroll.SetYOffset(0)
+		p := a.opened()
+		a.layout()
+		a.scroll.SetYOffset(p.offset[p.tab])
 	}
 	return nil
 }

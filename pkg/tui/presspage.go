@@ -5,22 +5,17 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// pressInPage acts on the keys of the pages that scroll.
+// pressInPage acts on a key on the help page or a pod's page.
 func (a *app) pressInPage(msg tea.KeyMsg) tea.Cmd {
 	if a.page == detailPage {
-		if cmd, done := a.pressInTab(msg); done {
+		if cmd, done := a.pressInPod(msg); done {
 			return cmd
 		}
 	}
 	k := a.keys
 	switch {
 	case key.Matches(msg, k.back):
-		if a.page == helpPage {
-			a.page = a.back
-		} else {
-			a.leavePage()
-		}
-		a.scroll.SetYOffset(0)
+		a.leavePage()
 	case key.Matches(msg, k.up):
 		a.scroll.ScrollUp(1)
 	case key.Matches(msg, k.down):
@@ -37,22 +32,49 @@ func (a *app) pressInPage(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// pressInTab acts on the keys that a pod's page alone has.
-func (a *app) pressInTab(msg tea.KeyMsg) (tea.Cmd, bool) {
-	k, p := a.keys, a.openPage()
+func (a *app) leavePage() {
+	if a.page == helpPage {
+		a.page = a.back
+		a.scroll.SetYOffset(0)
+		return
+	}
+	p := a.opened()
+	p.offset[p.tab] = a.scroll.YOffset
+	a.page = listPage
+}
+
+// pressInPod acts on the keys that only a pod's page has.
+func (a *app) pressInPod(msg tea.KeyMsg) (tea.Cmd, bool) {
+	k, p := a.keys, a.opened()
 	switch {
-	case key.Matches(msg, k.nextTab):
-		a.showTab(p.tab + 1)
-	case key.Matches(msg, k.prevTab):
-		a.showTab(p.tab - 1)
+	case p.ifs.on && a.pressIfs(msg, &p.ifs):
 	case key.Matches(msg, k.tab):
-		a.showTab(tab(msg.String()[0] - '1'))
-	case key.Matches(msg, k.search):
-		a.beginSearch()
-	case key.Matches(msg, k.nextHit):
-		a.nextHitOnPage()
-	case p.tab == eventsTab:
-		return a.pressInEvents(msg)
+		a.openTab(tab(msg.Runes[0] - '1'))
+	case key.Matches(msg, k.nextTab):
+		a.openTab(p.tab + 1)
+	case key.Matches(msg, k.prevTab):
+		a.openTab(p.tab - 1)
+	case key.Matches(msg, k.copyNow):
+		return a.copyCommand("NOW"), true
+	case key.Matches(msg, k.copyFix):
+		return a.copyCommand("FIX"), true
+	case key.Matches(msg, k.summary):
+		return a.copySummary(), true
+	case key.Matches(msg, k.whatIf):
+		a.toggleIfs(p)
+	case p.tab == eventsTab && key.Matches(msg, k.up):
+		p.event--
+	case p.tab == eventsTab && key.Matches(msg, k.down):
+		p.event++
+	case p.tab == eventsTab && key.Matches(msg, k.accept):
+		return a.jumpToChosen(p), true
+	case p.tab == rawTab && key.Matches(msg, k.search):
+		a.searching = true
+		a.query.SetValue(p.query)
+		a.query.Focus()
+		a.query.CursorEnd()
+	case p.tab == rawTab && key.Matches(msg, k.nextHit):
+		a.nextHit(p)
 	default:
 		return nil, false
 	}

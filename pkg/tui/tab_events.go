@@ -1,117 +1,68 @@
 package tui
 
 import (
-	"strings"
+	"fmt"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
-// eventsTab is what happened to the pod up to the moment that is shown, newest first.
-func (d *detail) eventsTab() {
-	events := d.eventsOnPage()
-	if len(events) == 0 {
-		d.add("", "  "+d.styles.dim.Render("nothing has happened to this pod since the screen began to look"))
-		return
-	}
-	at := d.eventAt(events)
-	d.add("")
-	for i, e := range events {
-		when := e.Time.UTC().Format("15:04:05Z")
-		if e.Time.YearDay() != d.viewNow().YearDay() {
-			when = e.Time.UTC().Format("01-02 15:04:05Z")
-		}
-		head := orElse(i == at, "> ", "  ") + when + "  " + cell(agoWord(d.viewNow().Sub(e.Time))+" ago", 11, true) + "  "
-		mark := eventMark(e)
-		style := d.styles.eventSeverity(e)
-		if i == at {
-			d.focus = len(d.lines)
-			style = style.Bold(true)
-		}
-		room := d.width - len(head) - 3
-		for j, l := range wrap(render.Clean(e.Text), room) {
-			if j > 0 {
-				head, mark = strings.Repeat(" ", len(head)), " "
-			}
-			d.add(d.styles.dim.Render(head) + style.Render(mark+" "+l))
-		}
-	}
-}
-
-// eventMark says in a letter how bad an event is.
-func eventMark(e timeline.Event) string {
-	switch e.Severity {
-	case model.SeverityCritical:
-		return "C"
-	case model.SeverityWarning:
-		return "W"
-	}
-	return " "
-}
-
-func (s styles) eventSeverity(e timeline.Event) lipgloss.Style {
-	switch e.Severity {
-	case model.SeverityCritical:
-		return s.bad
-	case model.SeverityWarning:
-		return s.warn
-	}
-	return s.plain
-}
-
-// eventsOnPage are the events of the pod whose page is open, newest first.
-func (a *app) eventsOnPage() []timeline.Event {
-	var found []timeline.Event
+// podEvents are those of the pod up to the moment that is shown, the newest first.
+func (a *app) podEvents() []timeline.Event {
+	var own []timeline.Event
 	all := a.events()
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Pod == a.detail {
-			found = append(found, all[i])
+			own = append(own, all[i])
 		}
 	}
-	return found
+	return own
 }
 
-// eventAt is the place of the selected event; the newest where it is not there.
-func (a *app) eventAt(events []timeline.Event) int {
-	for i, e := range events {
-		if e == a.openPage().event {
-			return i
-		}
-	}
-	return 0
-}
-
-// pressInEvents selects an event, or goes to its time.
-func (a *app) pressInEvents(msg tea.KeyMsg) (tea.Cmd, bool) {
-	k, events := a.keys, a.eventsOnPage()
+// events lists what happened to the pod; the chosen one is marked, and Enter shows the
+// screen as it was then.
+func (d *detail) events(page *podPage) {
+	events := d.podEvents()
+	d.add("", d.styles.dim.Render("  newest first; "+d.keys.accept.Help().Key+" shows the screen as it was then"))
 	if len(events) == 0 {
-		return nil, false
+		d.add("", "  nothing has happened to this pod since it was first looked at")
+		return
 	}
-	at, page := a.eventAt(events), max(1, a.scroll.Height-1)
-	switch {
-	case key.Matches(msg, k.accept):
-		a.say(render.Clean(events[at].Text))
-		return a.jump(events[at].Time), true
-	case key.Matches(msg, k.up):
-		at--
-	case key.Matches(msg, k.down):
-		at++
-	case key.Matches(msg, k.pageUp):
-		at -= page
-	case key.Matches(msg, k.pageDown):
-		at += page
-	case key.Matches(msg, k.top):
-		at = 0
-	case key.Matches(msg, k.bottom):
-		at = len(events) - 1
-	default:
-		return nil, false
+	page.event = min(max(0, page.event), len(events)-1)
+	for i, e := range events {
+		mark := "  "
+		if i == page.event {
+			mark = "> "
+		}
+		style := d.styles.plain
+		letter := " "
+		switch e.Severity {
+		case model.SeverityCritical:
+			style, letter = d.styles.bad, "C"
+		case model.SeverityWarning:
+			style, letter = d.styles.warn, "W"
+		}
+		ago := cell(agoWord(max(0, d.viewNow().Sub(e.Time)))+" ago", 11, true)
+		head := mark + e.Time.UTC().Format("15:04:05Z") + d.styles.dim.Render(ago) + "  " + style.Render(letter) + " "
+		room := max(10, d.width-ansi.StringWidth(head))
+		for j, l := range wrap(fmt.Sprintf("%s: %s", e.Kind, render.Clean(e.Text)), room) {
+			if j > 0 {
+				head = cell("", ansi.StringWidth(head), false)
+			}
+			d.add(head + l)
+		}
 	}
-	a.openPage().event = events[min(max(0, at), len(events)-1)]
-	return nil, true
+}
+
+// jumpToChosen shows the screen as it was at the chosen event.
+func (a *app) jumpToChosen(p *podPage) tea.Cmd {
+	events := a.podEvents()
+	if p.event >= len(events) || p.event < 0 {
+		return nil
+	}
+	return a.jump(events[p.event].Time)
 }

@@ -4,126 +4,117 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
 
-// search is what is looked for in the raw text.
-type search struct {
-	text string
-	// hit is the number of the hit that the page shows, from 0.
-	hit int
-}
+// maxRawLines bounds the page: a proxy may print anything.
+const maxRawLines = 5000
 
-// maxRawLines bounds the page: what follows is in a recording.
-const maxRawLines = 20_000
-
-// rawTab is what the pod's values were made of, word for word.
-func (d *detail) rawTab() {
+// rawText is what ss, nstat and the proxy said, word for word. Hits of a search are
+// marked at the left, so that nobody needs colours.
+func (d *detail) rawText(page *podPage) {
 	if len(d.pod.Raw) == 0 {
-		why := "no raw text of this pod has arrived"
+		text := "nothing was read of this pod yet"
 		if d.moment.held {
-			why = "raw text is kept of the newest tick alone; recordings have it"
+			text = "raw text is kept of the newest moment alone (p goes there); recordings, and the flight recorder's file, have it of every moment"
 		}
-		d.add("", "  "+d.styles.dim.Render(why))
+		d.add("")
+		d.text("  ", text)
 		return
 	}
-	hits, omitted := 0, 0
-	for _, raw := range d.pod.Raw {
-		d.section(render.Clean(raw.Name), fmt.Sprintf("%d bytes", len(raw.Text)))
-		for text := range strings.SplitSeq(strings.TrimRight(raw.Text, "\n"), "\n") {
+	query := strings.ToLower(page.query)
+	hits := 0
+	for _, t := range d.pod.Raw {
+		d.section(render.Clean(t.Name), "")
+		for l := range strings.Lines(t.Text) {
 			if len(d.lines) >= maxRawLines {
-				omitted++
-				continue
+				d.add("  …", "  "+d.styles.dim.Render(fmt.Sprintf("more than %d lines: recordings have all", maxRawLines)))
+				return
 			}
-			d.rawLine(render.Clean(strings.TrimRight(text, "\r")), &hits)
+			// Tabs and the like are shown as what they are.
+			l = render.Clean(strings.TrimRight(l, "\n"))
+			mark, style := "  ", d.styles.plain
+			if query != "" && strings.Contains(strings.ToLower(l), query) {
+				mark, style = "» ", d.styles.bold
+				hits++
+			}
+			for i, part := range breakAt(l, max(10, d.width-2)) {
+				if i > 0 {
+					mark = "  "
+				}
+				d.add(mark + style.Render(part))
+			}
 		}
 	}
-	if omitted > 0 {
-		d.add("", "  "+d.styles.warn.Render(fmt.Sprintf("and %s that a page has no room for; recordings have them", render.Plural(omitted, "line"))))
-	}
-	d.hits = hits
-}
-
-// rawLine adds a line, wrapped, since no column of it may be lost. A line that holds
-// what is searched for has a star before it; the one that was found last an arrow.
-func (d *detail) rawLine(text string, hits *int) {
-	mark, style := "  ", d.styles.plain
-	if s := d.page.search; s.text != "" && contains(text, s.text) {
-		mark, style = "* ", d.styles.info
-		if *hits == s.hit {
-			mark, style = "> ", d.styles.info.Bold(true)
-			d.focus = len(d.lines)
-		}
-		*hits++
-	}
-	for i, l := range wrap(text, d.width-2) {
-		d.add(orElse(i == 0, mark, "  ") + style.Render(l))
+	if query != "" {
+		d.lines = append([]string{d.styles.dim.Render(fmt.Sprintf("  %s for %q; n goes to the next, / searches for something else", render.Plural(hits, "line"), render.Clean(page.query)))}, d.lines...)
 	}
 }
 
-// contains ignores case, unless the text to be found has capitals.
-func contains(text, part string) bool {
-	if part == strings.ToLower(part) {
-		text = strings.ToLower(text)
+// breakAt cuts a line that is longer than the screen, wherever that is.
+func breakAt(l string, n int) []string {
+	runes := []rune(l)
+	var parts []string
+	for len(runes) > n {
+		parts = append(parts, string(runes[:n]))
+		runes = runes[n:]
 	}
-	return strings.Contains(text, part)
+	return append(parts, string(runes))
 }
 
-// beginSearch takes a text to search for, in the raw text.
-func (a *app) beginSearch() {
-	a.showTab(rawTab)
-	a.searching = true
-	a.query.Reset()
-	a.query.Focus()
+// newQuery is where somebody types what to search for.
+func newQuery(st styles, r *lipgloss.Renderer) textinput.Model {
+	q := textinput.New()
+	q.Prompt = "search: "
+	q.PromptStyle, q.TextStyle = st.bold, st.plain
+	q.Cursor.Style, q.Cursor.TextStyle = r.NewStyle(), r.NewStyle()
+	q.CharLimit = 100
+	// As in the filter: no blinking, and no program for pasting.
+	q.Cursor.SetMode(cursor.CursorStatic)
+	q.KeyMap.Paste.SetEnabled(false)
+	return q
 }
 
-// typeSearch takes a key of the text to search for.
-func (a *app) typeSearch(msg tea.KeyMsg) {
-	switch p := a.openPage(); {
+// typeQuery takes the keys while somebody types what to search for.
+func (a *app) typeQuery(msg tea.KeyMsg) {
+	p := a.opened()
+	switch {
 	case key.Matches(msg, a.keys.accept):
 		a.searching = false
 		a.query.Blur()
-		if text := a.query.Value(); text != "" {
-			p.search = search{text: text}
-		}
+		p.query, p.hit = a.query.Value(), -1
 		a.layout()
-		a.saySearch()
+		a.nextHit(p)
 	case key.Matches(msg, a.keys.abort):
 		a.searching = false
 		a.query.Blur()
-		p.search = search{}
+		p.query, p.hit = "", -1
 	default:
 		a.query, _ = a.query.Update(msg)
 	}
 }
 
-// nextHitOnPage goes to the hit after this one, after the last to the first.
-func (a *app) nextHitOnPage() {
-	p := a.openPage()
-	a.showTab(rawTab)
-	if p.search.text == "" {
-		a.say("nothing is searched for: / begins")
+// nextHit scrolls to the next line that holds the query, from the top again behind the
+// last one.
+func (a *app) nextHit(p *podPage) {
+	if p.query == "" {
+		a.say("/ searches")
 		return
 	}
-	a.layout()
-	if a.hits > 0 {
-		p.search.hit = (p.search.hit + 1) % a.hits
+	lines := a.detailLines()
+	for i := range lines {
+		at := (p.hit + 1 + i) % len(lines)
+		if strings.HasPrefix(lines[at], "» ") {
+			p.hit = at
+			a.scroll.SetYOffset(max(0, at-a.scroll.Height/3))
+			return
+		}
 	}
-	a.layout()
-	a.saySearch()
-}
-
-// saySearch says how many hits there are, and which of them is shown.
-func (a *app) saySearch() {
-	s := a.openPage().search
-	switch {
-	case s.text == "":
-	case a.hits == 0:
-		a.say("no line holds " + s.text)
-	default:
-		a.say(fmt.Sprintf("line %d of %d that hold %s; n goes to the next", s.hit+1, a.hits, s.text))
-	}
+	a.say(fmt.Sprintf("%q is not in it", p.query))
 }

@@ -18,7 +18,9 @@ func (a *app) layout() {
 	if a.page == listPage {
 		return
 	}
-	a.layoutPage()
+	a.scroll.Width = a.width
+	a.scroll.Height = max(0, a.height-a.headerHeight()-len(a.pageHead())-1)
+	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
 }
 
 // listRoom is how many lines there are between the column titles and what is below
@@ -45,13 +47,10 @@ func (a *app) headerHeight() int {
 
 // View draws the screen.
 func (a *app) View() string {
-	lines := a.header()
+	lines := append(a.header(), a.pageHead()...)
 	if a.page == listPage {
 		lines = append(lines, a.listLines()...)
 	} else {
-		if a.page == detailPage {
-			lines = append(lines, a.pageHead()...)
-		}
 		lines = append(lines, strings.Split(a.scroll.View(), "\n")...)
 	}
 	for len(lines) < a.height-1 {
@@ -78,7 +77,7 @@ func (a *app) footer() string {
 		return spread(a.filter.View(), found, a.width)
 	}
 	if a.searching {
-		return cell(a.query.View(), a.width, false)
+		return a.query.View()
 	}
 	right := ""
 	set := a.keys.list(a.width)
@@ -89,7 +88,7 @@ func (a *app) footer() string {
 			right = strings.TrimSpace(fmt.Sprintf("%s  %d-%d of %d", right, a.top+1, min(len(a.visible), a.top+rows), len(a.visible)))
 		}
 	case detailPage:
-		set = a.keys.detail()
+		set = a.keys.detail(a.opened(), a.width)
 	case helpPage:
 		set = a.keys.helpPage()
 	}
@@ -131,4 +130,12 @@ func (a *app) podsShown() int {
 		}
 	}
 	return n
+}
+
+// pageLines are the lines of the page that scrolls.
+func (a *app) pageLines() []string {
+	if a.page == helpPage {
+		return a.helpLines()
+	}
+	return a.detailLines()
 }
