@@ -53,30 +53,28 @@ func selectLine(t *testing.T, a *app, title string) {
 
 // What the list shows in each state, at every size that is looked at.
 func TestViewListStates(t *testing.T) {
-	all := []struct{ width, height int }{{40, 12}, {80, 24}, {120, 40}, {200, 50}, {250, 70}}
-	usual := all[1:3]
+	sizes := []struct{ width, height int }{{40, 12}, {80, 24}, {120, 40}, {200, 50}, {250, 70}}
 	for _, c := range []struct {
-		name  string
-		sizes []struct{ width, height int }
-		show  func(a *app)
+		name string
+		show func(a *app)
 	}{
-		{"folded", all, func(a *app) { watchFleet(a, 31); press(a, "h", "j", "h", "j", "h") }},
-		{"unfolded", usual, func(a *app) { watchFleet(a, 31); press(a, "j", "l", "j") }},
-		{"filtered", all, func(a *app) { watchFleet(a, 31); press(a, "/"); typed(a, "deploy/check") }},
-		{"severity", all, func(a *app) { watchFleet(a, 31); press(a, "f") }},
-		{"critical", usual, func(a *app) { watchFleet(a, 31); press(a, "f", "f") }},
-		{"starting", all, func(a *app) { deliver(a, begins(1)) }},
-		{"stale", all, func(a *app) {
+		{"folded", func(a *app) { watchFleet(a, 31); press(a, "h", "j", "h", "j", "h") }},
+		{"unfolded", func(a *app) { watchFleet(a, 31); press(a, "j", "l", "j") }},
+		{"filtered", func(a *app) { watchFleet(a, 31); press(a, "/"); typed(a, "deploy/check") }},
+		{"severity", func(a *app) { watchFleet(a, 31); press(a, "f") }},
+		{"critical", func(a *app) { watchFleet(a, 31); press(a, "f", "f") }},
+		{"starting", func(a *app) { deliver(a, begins(1)) }},
+		{"stale", func(a *app) {
 			watchFleet(a, 31)
 			a.Update(clockMsg{seq: a.ticks, at: noon.Add(50 * time.Second)})
 		}},
-		{"gone", usual, func(a *app) { watchFleet(a, 31); press(a, "/"); typed(a, "gone"); press(a, "enter") }},
-		{"refused", usual, func(a *app) { watchFleet(a, 31); press(a, "f", "f", "f") }},
-		{"chooser", all, func(a *app) { watchFleet(a, 31); press(a, "c", "j", "j") }},
-		{"flat", usual, func(a *app) { watchFleet(a, 31); press(a, "w") }},
-		{"header", usual, func(a *app) { watchFleet(a, 31); press(a, "k") }},
+		{"gone", func(a *app) { watchFleet(a, 31); press(a, "/"); typed(a, "gone"); press(a, "enter") }},
+		{"refused", func(a *app) { watchFleet(a, 31); press(a, "f", "f", "f") }},
+		{"chooser", func(a *app) { watchFleet(a, 31); press(a, "c", "j", "j") }},
+		{"flat", func(a *app) { watchFleet(a, 31); press(a, "w") }},
+		{"header", func(a *app) { watchFleet(a, 31); press(a, "k") }},
 	} {
-		for _, s := range c.sizes {
+		for _, s := range sizes {
 			name := fmt.Sprintf("list-%s-%dx%d.txt", c.name, s.width, s.height)
 			t.Run(name, func(t *testing.T) {
 				a := screen(t, s.width, s.height)
