@@ -43,9 +43,9 @@ func plainly(r rune) string {
 		return "v"
 	case '▲', '↑':
 		return "^"
-	case '→', '⏎', '≥', '›':
+	case '→', '⏎', '≥', '›', '»':
 		return ">"
-	case '←', '≤', '‹':
+	case '←', '≤', '‹', '«':
 		return "<"
 	case '≠':
 		return "!"
