@@ -60,9 +60,9 @@ func TestIncidentOnTheScreen(t *testing.T) {
 		t.Errorf("the terminal's settings are %s, and were %s", after, before)
 	}
 	e.holds(dir, "backlog-evidence-server-*/report.html", "burst-overflow")
-	e.holds(dir, "backlog-evidence-server-*/linkerd-proxy.log", "Linkerd2-proxy")
-	e.holds(dir, "backlog-evidence-server-*/raw.txt", "TcpExtListenOverflows")
-	e.holds(dir, "backlog-kubectl-backlog-test-*.md", "burst-overflow")
+	e.holds(dir, "backlog-evidence-server-*/linkerd-proxy.log", "linkerd2_proxy")
+	e.holds(dir, "backlog-evidence-server-*/raw.txt", "ListenOverflows")
+	e.holds(dir, "backlog-e2e-*.md", "burst-overflow")
 
 	term.keys("clear", "Enter")
 	term.keys(term.line("top", "--replay", recording)+"; echo left again with $?", "Enter")
