@@ -107,7 +107,7 @@ func (o *compareOptions) side(ctx context.Context, path, span string) (timeline.
 	}
 	notes, err := r.read(ctx, time.Time{}, side.To, nil, func(s model.Snapshot) { side.Timeline.Add(s) })
 	for _, n := range notes {
-		fmt.Fprintln(o.ErrOut, "note:", render.Clean(n))
+		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", render.Clean(path), render.Clean(n))
 	}
 	return side, err
 }

@@ -14,7 +14,7 @@ import (
 func PrintCompare(w io.Writer, c timeline.Comparison) error {
 	var b strings.Builder
 	span := func(name string, s timeline.Span) {
-		fmt.Fprintf(&b, "%s %s to %s\n", name, s.From.UTC().Format("2006-01-02 15:04:05Z"), clock(s.To))
+		fmt.Fprintf(&b, "%s  %s to %s (%s)\n", name, s.From.UTC().Format("2006-01-02 15:04:05Z"), clock(s.To), longAge(s.To.Sub(s.From)))
 	}
 	span("BEFORE", c.Before)
 	span("AFTER ", c.After)
@@ -54,12 +54,13 @@ func figureWord(v model.Value[float64]) string {
 	return Short(model.Known(int64(f + 0.5)))
 }
 
+// severityWord is the worst that was judged.
 func severityWord(t timeline.Total) string {
 	switch t.Severity {
 	case "":
 		return Unknown
 	case model.SeverityInfo:
-		return "ok"
+		return Clean(string(t.Class))
 	}
-	return Clean(string(t.Severity))
+	return Clean(string(t.Severity) + " " + string(t.Class))
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -53,6 +54,9 @@ type Reporter struct {
 // reportStep makes one point of all within it: pictures are no finer.
 const reportStep = 2 * time.Second
 
+// mostReported bounds the pods that are remembered: jobs come and go by the thousand.
+const mostReported = 5000
+
 // NewReporter begins with nothing.
 func NewReporter(title, tool string) *Reporter {
 	return &Reporter{
@@ -79,6 +83,10 @@ func (r *Reporter) Add(s model.Snapshot) {
 		p.Raw, p.Earlier = nil, nil
 		known := r.pods[p.Key()]
 		if known == nil {
+			if len(r.pods) == mostReported {
+				r.Note(fmt.Sprintf("more than %d pods were seen; those that came later are left out", mostReported))
+				continue
+			}
 			known = &ReportPod{}
 			r.pods[p.Key()] = known
 		}
@@ -242,7 +250,7 @@ func othersAlike(bad []ReportPod, class model.Class) string {
 	return " and " + Plural(n, "other pod")
 }
 
-// row is a pod's line in the table of all.
+// reportRow is a pod's line in the table of all.
 type reportRow struct {
 	Name, Verdict, Severity, Refused, Accepted, Peak, Busy, Workers string
 	Anchor                                                          string // empty where there is no part of its own

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,60 @@ func TestReportIsBounded(t *testing.T) {
 	}
 	if err := WriteHTML(&b, Report{}); err != nil {
 		t.Errorf("an empty report: %v", err)
+	}
+}
+
+// A pod that was deleted long before the end has its history in the report: it is what
+// the report is about.
+func TestReportOfADeletedPod(t *testing.T) {
+	r := NewReporter("t", "v")
+	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for n := range 30 {
+		p := reportPod("server-0", begun.Add(time.Duration(n)*time.Second), n)
+		p.Counters.ListenOverflows = model.Known(int64(n))
+		p.Verdicts = []model.Verdict{burstVerdict(1, 1, false)}
+		r.Add(model.Snapshot{Time: begun.Add(time.Duration(n) * time.Second), Pods: []model.Pod{p}})
+	}
+	for n := range 6 * 60 {
+		at := begun.Add(time.Duration(n+1) * time.Minute)
+		r.Add(model.Snapshot{Time: at, Pods: []model.Pod{reportPod("server-1", at, n*60)}})
+	}
+	p := r.Report(begun).Pods[0]
+	if p.Pod.Meta.Name != "server-0" || p.Track == nil || p.Sum.Refused.Or(0) != 29 {
+		t.Errorf("%s: %+v", p.Pod.Meta.Name, p.Sum)
+	}
+}
+
+func TestReporterIsBounded(t *testing.T) {
+	r := NewReporter("t", "v")
+	for n := range mostReported + 10 {
+		p := reportPod(Count(model.Known(int64(n))), time.Unix(0, 0), 1)
+		r.Add(model.Snapshot{Time: time.Unix(int64(n), 0), Pods: []model.Pod{p}})
+	}
+	out := r.Report(time.Unix(0, 0))
+	if len(out.Pods) != mostReported || !strings.Contains(strings.Join(out.Notes, "\n"), "came later are left out") {
+		t.Errorf("%d pods, notes %q", len(out.Pods), out.Notes)
+	}
+}
+
+// BenchmarkReporter is what an hour of 50 pods needs: run with -benchtime=1x, the heap
+// is printed in MiB.
+func BenchmarkReporter(b *testing.B) {
+	for b.Loop() {
+		r := NewReporter("t", "v")
+		for n := range 3600 {
+			var s model.Snapshot
+			s.Time = time.Unix(int64(n), 0)
+			for i := range 50 {
+				s.Pods = append(s.Pods, reportPod(string(rune('a'+i)), s.Time, n))
+			}
+			r.Add(s)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "MiB")
+		r.Report(time.Unix(0, 0))
 	}
 }
 

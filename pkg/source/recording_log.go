@@ -22,10 +22,12 @@ type framesPod struct {
 	name    model.Meta
 	seq     uint64
 	first   model.Value[float64] // the pod's clock in the first frame
+	missing string               // why the rest is unknown
+	raw     bool                 // of the raw form, which has no threads
 }
 
 func newFramesPod(name string) *framesPod {
-	return &framesPod{history: history{window: recordedWindow}, name: model.Meta{Name: name}}
+	return &framesPod{history: history{window: recordedWindow}, name: model.Meta{Name: name}, missing: reasonNotRecorded}
 }
 
 // add takes a frame in. Its time is what the recording says; where it does not, the
@@ -42,10 +44,13 @@ func (f *framesPod) add(frame parse.Frame, at time.Time, sandbox string) model.S
 	p := model.Pod{
 		Meta: f.name, Ready: true, Phase: "Running",
 		Collection: model.Collection{Via: model.ViaProbe, Stage: model.StageOK},
-		Runtime:    model.UnknownRuntime(reasonNotRecorded),
-		Manifest:   model.UnknownManifest(reasonNotRecorded),
+		Runtime:    model.UnknownRuntime(f.missing),
+		Manifest:   model.UnknownManifest(f.missing),
 	}
 	f.history.fill(&p)
+	if f.raw && f.history.threads.last == nil {
+		p.Process = model.UnknownProcess(f.missing)
+	}
 	for i := range p.Listeners {
 		p.Listeners[i].Role = model.RoleApp
 	}

@@ -35,17 +35,32 @@ func isRawLine(head []byte) bool {
 	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"t_ms"`))
 }
 
-// rawRecording plays the raw form.
+// reasonNotInRaw is why the raw form tells nothing of the rest.
+const reasonNotInRaw = "the recording holds what ss and nstat said: neither the pod's spec nor its threads, and metrics only where they were written down"
+
+// maxRawPods bounds the pods of one file.
+const maxRawPods = 1000
+
+// rawRecording plays the raw form. Each line is of one pod; its snapshot has the others
+// as they were last seen.
 type rawRecording struct {
 	*lines
-	pod    *framesPod
+	pods   []*rawPod
+	meta   model.Meta           // of the newest line: one without a name is of the same pod
+	first  model.Value[float64] // t_ms of the first line
+	seq    uint64
 	line   int
 	bad    int
 	closer func() error
 }
 
+type rawPod struct {
+	*framesPod
+	newest model.Pod
+}
+
 func newRawRecording(in io.Reader, closer func() error, name string) *rawRecording {
-	return &rawRecording{lines: newLines(in, name), pod: newFramesPod(name), closer: closer}
+	return &rawRecording{lines: newLines(in, name), closer: closer}
 }
 
 // Next gives the snapshot of the next line. One that cannot be read is left out, and
@@ -75,21 +90,71 @@ func (r *rawRecording) Next() (model.Snapshot, error) {
 }
 
 func (r *rawRecording) snapshot(l rawLine) (model.Snapshot, bool) {
+	pod := r.podOf(l)
+	if pod == nil {
+		return model.Snapshot{}, false
+	}
 	r.line++
 	frame, err := parse.NewFrameReader(strings.NewReader(l.frame(r.line))).Next()
 	if err != nil {
 		return model.Snapshot{}, false
 	}
+	at, timed := l.at(&r.first)
 	if r.line == 1 {
-		r.notes = append(r.notes, "the recording holds what ss and nstat said, not the pod's spec: what was asked for is unknown")
+		r.notes = append(r.notes, reasonNotInRaw)
+		if !timed {
+			r.notes = append(r.notes, "it has no times of day (\"time\" would give them): they are counted from 1970")
+		}
 	}
-	if l.Pod != "" {
-		r.pod.name = model.Meta{Name: l.Pod, Namespace: l.Namespace}
+	s := pod.add(frame, at, "recorded")
+	r.addMetrics(pod, &s.Pods[0], l.Metrics)
+	pod.newest = s.Pods[0]
+	s.Pods = nil
+	for _, p := range r.pods {
+		s.Pods = append(s.Pods, p.newest)
+		// Its raw text and its frames are of one snapshot alone.
+		p.newest.Raw, p.newest.Earlier = nil, nil
+		if last := &s.Pods[len(s.Pods)-1]; at.Sub(last.Sample.Arrived) > recordedWindow {
+			last.Collection.Stage, last.Collection.Message = model.StageStale, "the recording has no newer line of it"
+		}
 	}
-	at, _ := time.Parse(time.RFC3339Nano, l.Time) // zero without one
-	s := r.pod.add(frame, at.UTC(), "recorded")
-	r.addMetrics(&s.Pods[0], l.Metrics)
+	r.seq++
+	s.Seq = r.seq
 	return s, true
+}
+
+// podOf is the pod that a line is of; nil for one too many.
+func (r *rawRecording) podOf(l rawLine) *rawPod {
+	switch {
+	case l.Pod != "":
+		r.meta = model.Meta{Name: l.Pod, Namespace: l.Namespace}
+	case r.meta.Name == "":
+		r.meta.Name = r.name
+	}
+	name := r.meta
+	for _, p := range r.pods {
+		if p.name == name {
+			return p
+		}
+	}
+	if len(r.pods) == maxRawPods {
+		return nil
+	}
+	p := &rawPod{framesPod: newFramesPod("")}
+	p.name, p.missing, p.raw = name, reasonNotInRaw, true
+	r.pods = append(r.pods, p)
+	return p
+}
+
+// at is when the line was written: the time of day where it has one.
+func (l rawLine) at(first *model.Value[float64]) (at time.Time, timed bool) {
+	if at, err := time.Parse(time.RFC3339Nano, l.Time); err == nil {
+		return at.UTC(), true
+	}
+	if !first.IsKnown() {
+		*first = model.Known(*l.TMS)
+	}
+	return time.UnixMilli(int64(*l.TMS - first.Or(0))).UTC(), false
 }
 
 // frame writes the line as the probe would have, so that it is read in the same way.
@@ -128,7 +193,7 @@ func plainText(raw json.RawMessage) string {
 }
 
 // addMetrics reads the proxy's page with the adapter that finds its workers there.
-func (r *rawRecording) addMetrics(p *model.Pod, text string) {
+func (r *rawRecording) addMetrics(pod *rawPod, p *model.Pod, text string) {
 	if text == "" {
 		return
 	}
@@ -145,9 +210,9 @@ func (r *rawRecording) addMetrics(p *model.Pod, text string) {
 		if !runtime.Workers.IsKnown() {
 			continue
 		}
-		r.pod.history.addReading(runtime)
+		pod.history.addReading(runtime)
 		p.Runtime = runtime
-		p.Runtime.Window = model.BusyWindow(r.pod.history.readings, recordedWindow.Seconds())
+		p.Runtime.Window = model.BusyWindow(pod.history.readings, recordedWindow.Seconds())
 		p.Proxy = model.Proxy{Adapter: a.Name(), Version: version, Sidecar: true}
 		p.Raw = append(p.Raw, rawPage("/metrics", page.Text()))
 		for i := range p.Listeners {

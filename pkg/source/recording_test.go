@@ -122,6 +122,35 @@ func TestRawFormByHand(t *testing.T) {
 	}
 }
 
+// Lines of several pods are told apart: the counters of one are not the other's, and a
+// snapshot has all of them.
+func TestRawFormOfTwoPods(t *testing.T) {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, `{"t_ms":%d,"pod":"a","nstat":"TcpExtListenOverflows %d 0.0\n"}`+"\n", i*1000, i)
+		if i < 10 {
+			fmt.Fprintf(&b, `{"t_ms":%d,"pod":"b","nstat":"TcpExtListenOverflows 5000 0.0\n"}`+"\n", i*1000+100)
+		}
+	}
+	list, notes := snapshotsOf(t, file(t, "two.jsonl", []byte(b.String())))
+	last := list[len(list)-1]
+	if len(list) != 40 || len(last.Pods) != 2 || last.Pods[0].Meta.Name != "a" || last.Pods[1].Meta.Name != "b" {
+		t.Fatalf("%d snapshots, the last of %+v", len(list), last.Pods)
+	}
+	if n := last.Pods[0].Window.Overflows.Or(-1); n != 10 {
+		t.Errorf("a refused %d in ten seconds", n)
+	}
+	if b := list[19].Pods[1]; b.Window.Overflows.Or(-1) != 0 || b.Collection.Stage != model.StageOK {
+		t.Errorf("b: %+v", b)
+	}
+	if b := last.Pods[1]; b.Collection.Stage != model.StageStale || len(b.Raw) != 0 {
+		t.Errorf("b has no lines any more: %+v", b.Collection)
+	}
+	if reason := last.Pods[0].Process.Seconds.Reason(); !strings.Contains(reason, "nor its threads") || !strings.Contains(strings.Join(notes, "\n"), "no times of day") {
+		t.Errorf("threads are unknown because %q; notes %q", reason, notes)
+	}
+}
+
 func TestNoForm(t *testing.T) {
 	for _, text := range []string{"", "hello\n", "<html>\n", `{"x":1}` + "\n", "\x1f\x8b\x00\x00"} {
 		_, err := OpenRecording(file(t, "x", []byte(text)))

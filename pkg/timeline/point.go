@@ -20,6 +20,7 @@ type Point struct {
 	depth, limit, refused, accepted, busy, workers float32
 	port                                           uint16
 	severity                                       uint8 // as severityOf counts; 0 is none
+	class                                          uint8 // as codeOf counts; 0 is none
 }
 
 // Time of the sample, in UTC.
@@ -63,6 +64,39 @@ func (p Point) Severity() model.Severity {
 		}
 	}
 	return ""
+}
+
+// Class of the worst verdict at the time; empty where nobody judged.
+func (p Point) Class() model.Class {
+	if list := classes(); int(p.class) <= len(list) && p.class > 0 {
+		return list[p.class-1]
+	}
+	return ""
+}
+
+// judged notes the verdict that stands for a pod.
+func (p *Point) judged(verdicts []model.Verdict) {
+	if len(verdicts) > 0 {
+		p.severity, p.class = severityOf(verdicts[0].Severity), codeOf(verdicts[0].Class)
+	}
+}
+
+// codeOf is a class in one byte, 0 for one that is not known here.
+func codeOf(c model.Class) uint8 {
+	for i, known := range classes() {
+		if known == c {
+			return uint8(i + 1)
+		}
+	}
+	return 0
+}
+
+func classes() [18]model.Class {
+	return [18]model.Class{
+		model.ClassAcceptStalled, model.ClassFDExhausted, model.ClassCPUStarved, model.ClassSaturated, model.ClassAcceptSlow, model.ClassImbalance,
+		model.ClassAppBacklog, model.ClassSomaxconnCap, model.ClassFixedBacklog, model.ClassBurst, model.ClassSynQueue, model.ClassConfigDrift,
+		model.ClassNotAttributable, model.ClassUndecided, model.ClassStarting, model.ClassHistory, model.ClassTooEarly, model.ClassHealthy,
+	}
 }
 
 func severityOf(s model.Severity) uint8 {
@@ -114,7 +148,9 @@ func (p Point) merge(q Point) Point {
 	if !math.IsNaN(float64(p.busy)) && !(q.busy >= p.busy) {
 		m.busy = p.busy
 	}
-	m.severity = max(p.severity, q.severity)
+	if p.severity > q.severity {
+		m.severity, m.class = p.severity, p.class
+	}
 	return m
 }
 

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // Options bound what is kept.
 type Options struct {
-	// Reach is how far back points and events are kept; 0 keeps all.
+	// Reach is how far back points and events are kept; 0 keeps all, of deleted pods too.
 	Reach time.Duration
 	// Step makes one point of all that fall into the same step; 0 keeps each.
 	Step time.Duration
@@ -22,9 +23,9 @@ const (
 	mostEvents = 5000
 	// mostPoints bounds a track whatever its pod's clock says: 18 hours at one a second.
 	mostPoints = 1 << 16
-	// keepGone is how long a pod that is in no snapshot any more is remembered, where
-	// nothing else bounds that.
-	keepGone = time.Hour
+	// mostTracks bounds the pods that are remembered where nothing else does: pods that
+	// were deleted are what a report is about, those of a day of jobs are too many.
+	mostTracks = 10_000
 	// forgetEvery is how often what is out of reach is dropped: to look at the oldest
 	// points of a thousand tracks costs more than to keep them for a while.
 	forgetEvery = 10 * time.Second
@@ -92,15 +93,30 @@ func (t *Timeline) forget() {
 }
 
 func (t *Timeline) forgetTracks() {
+	if t.options.Reach == 0 {
+		t.forgetGone()
+		return
+	}
 	for key, k := range t.tracks {
-		reach := cmp.Or(t.options.Reach, keepGone)
-		if t.to.Sub(k.seen) > reach {
+		if t.to.Sub(k.seen) > t.options.Reach {
 			delete(t.tracks, key)
 			continue
 		}
-		if t.options.Reach > 0 {
-			k.drop(t.to.Add(-t.options.Reach).UnixMilli())
-		}
+		k.drop(t.to.Add(-t.options.Reach).UnixMilli())
+	}
+}
+
+// forgetGone drops the tracks that are too many, those that ended first.
+func (t *Timeline) forgetGone() {
+	if len(t.tracks) <= mostTracks {
+		return
+	}
+	keys := slices.Collect(maps.Keys(t.tracks))
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(t.tracks[a].seen.Compare(t.tracks[b].seen), cmp.Compare(a, b))
+	})
+	for _, key := range keys[:len(keys)-mostTracks] {
+		delete(t.tracks, key)
 	}
 }
 

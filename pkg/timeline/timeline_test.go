@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -159,6 +160,24 @@ func TestReachBounds(t *testing.T) {
 	line.Add(model.Snapshot{Time: line.to.Add(time.Hour)})
 	if len(line.Keys()) != 0 {
 		t.Error("a pod that is long gone is remembered")
+	}
+}
+
+// Without a reach a pod that was deleted is remembered however long ago that was, as
+// far as there are not too many.
+func TestDeletedPodsAreRemembered(t *testing.T) {
+	line := lineOf(Options{}, sample(1, 0, "s"), sample(2, 5, "s"))
+	line.Add(model.Snapshot{Time: noon.Add(8 * time.Hour)})
+	if k := line.Track("u"); k == nil || k.Sum(time.Time{}, time.Time{}).Refused.Or(0) != 5 {
+		t.Errorf("%+v", k)
+	}
+	for n := range mostTracks + 5 {
+		p := sample(1, 0, "s")
+		p.Meta.UID = fmt.Sprint(n)
+		line.Add(model.Snapshot{Time: noon.Add(9*time.Hour + time.Duration(n)*20*time.Second), Pods: []model.Pod{p}})
+	}
+	if n := len(line.Keys()); n != mostTracks || line.Track("u") != nil {
+		t.Errorf("%d are remembered", n)
 	}
 }
 

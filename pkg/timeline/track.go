@@ -86,9 +86,7 @@ func (k *Track) add(p *model.Pod, step time.Duration) {
 	}
 	now := pointOf(p)
 	now.busy, now.workers = figure(p.Runtime.Window.Busy), count(p.Runtime.Workers)
-	if len(p.Verdicts) > 0 {
-		now.severity = severityOf(p.Verdicts[0].Severity)
-	}
+	now.judged(p.Verdicts)
 	k.sample(p, arrived, now, step)
 }
 
@@ -104,9 +102,7 @@ func (k *Track) addRuntimeOnly(p *model.Pod, step time.Duration) {
 	}
 	now := pointOf(p)
 	now.busy, now.workers = figure(p.Runtime.Window.Busy), count(p.Runtime.Workers)
-	if len(p.Verdicts) > 0 {
-		now.severity = severityOf(p.Verdicts[0].Severity)
-	}
+	now.judged(p.Verdicts)
 	k.put(now, at, step)
 }
 
