@@ -89,6 +89,14 @@ func (o *recordOptions) validate() error {
 		return usageError{errors.New("--max-age must be positive")}
 	}
 	o.bytes = size.Value()
+	return notThere(o.to)
+}
+
+// notThere keeps a recording from being overwritten by the same command, typed again.
+func notThere(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return usageError{fmt.Errorf("%s exists: name another file to record to, or remove it", path)}
+	}
 	return nil
 }
 

@@ -186,7 +186,8 @@ func means(arg string, p *model.Pod) bool {
 	if !ok {
 		return arg == p.Meta.Name
 	}
-	kind = strings.TrimSuffix(strings.ToLower(kind), "s")
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ".") // statefulsets.apps
+	kind = strings.TrimSuffix(kind, "s")
 	for _, short := range [][2]string{
 		{"po", "pod"}, {"deploy", "deployment"}, {"st", "statefulset"}, {"d", "daemonset"}, {"r", "replicaset"}, {"cj", "cronjob"},
 	} {
@@ -194,7 +195,7 @@ func means(arg string, p *model.Pod) bool {
 			kind = short[1]
 		}
 	}
-	if kind, _, _ = strings.Cut(kind, "."); kind == "pod" {
+	if kind == "pod" {
 		return name == p.Meta.Name
 	}
 	return kind == strings.ToLower(p.Workload.Kind) && name == p.Workload.Name

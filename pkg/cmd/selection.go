@@ -138,6 +138,8 @@ func (s *selection) validate() error {
 		return usageError{fmt.Errorf("--local looks at this machine alone: it goes with no pod, selector, -A or -c")}
 	case s.replay.given() && (s.local || s.labels != "" || s.fields != "" || s.container != "" || s.via != "auto" || s.dryRun != "none"):
 		return usageError{fmt.Errorf("--replay looks at a recording: it goes with names of pods and with -n, not with selectors, --local, -c, --via or --dry-run")}
+	case s.replay.given() && s.addsProbes():
+		return usageError{fmt.Errorf("--replay looks at a recording: nothing is added to any pod, so that --image, --probe-ttl, --max-pods, --reason and --yes do not go with it")}
 	case s.replay.at != "" && !s.replay.given():
 		return usageError{fmt.Errorf("--at is a moment of a recording: it needs --replay")}
 	case s.pid != 0 && !s.local:
@@ -164,6 +166,12 @@ func (s *selection) validate() error {
 		return usageError{fmt.Errorf("--probe-ttl must be between 10s and 24h")}
 	}
 	return nil
+}
+
+// addsProbes says whether a flag was given that is about adding probes.
+func (s *selection) addsProbes() bool {
+	usual := newSelection(s.flags)
+	return s.image != "" || s.ttl != usual.ttl || s.maxPods != usual.maxPods || s.reason != "" || s.yes
 }
 
 // maxReason bounds what is written into each pod.

@@ -98,6 +98,8 @@ func (o *topOptions) validate() error {
 		return usageError{fmt.Errorf("--replay looks at a recording: there is nothing to --record")}
 	case o.count < 0:
 		return usageError{fmt.Errorf("--count must not be negative")}
+	case o.recordTo != "":
+		return notThere(o.recordTo)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func WriteMarkdown(w io.Writer, r Report) error {
 	for _, n := range r.Notes {
 		b.line("\nNote: %s", b.text(n))
 	}
-	b.heading("Pods")
+	b.line("\n## Pods\n")
 	var rows [][]string
 	for i := range r.Pods[:min(len(r.Pods), maxReportRows)] {
 		row := r.Pods[i].row()
@@ -31,7 +31,7 @@ func WriteMarkdown(w io.Writer, r Report) error {
 		b.line("\n%d more are left out here.", n)
 	}
 	if events, more := r.reportEvents(); len(events) > 0 {
-		b.heading("Events")
+		b.line("\n## Events\n")
 		if more > 0 {
 			b.line("%d earlier ones are left out.\n", more)
 		}
