@@ -33,7 +33,7 @@ func recorded(t *testing.T, seconds int) string {
 		s := burstAt(n)
 		first := &s.Pods[0]
 		first.Runtime.Workers, first.Runtime.Window.Busy, first.Runtime.Window.Seconds = model.Known[int64](1), model.Known(0.2), model.Known(10.0)
-		first.Window = model.Window{Seconds: model.Known(1.0), Overflows: model.Growth(burstAt(n-1).Pods[0].Counters.ListenOverflows, first.Counters.ListenOverflows)}
+		first.Window = model.Window{Seconds: model.Known(1.0), Overflows: model.Growth(burstAt(n - 1).Pods[0].Counters.ListenOverflows, first.Counters.ListenOverflows)}
 		first.Listeners[0].Window.Overflows = first.Window.Overflows
 		other := burstAt(n).Pods[0]
 		other.Meta = model.Meta{Name: "web-0", Namespace: "front", UID: "w"}

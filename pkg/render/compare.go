@@ -29,7 +29,7 @@ func PrintCompare(w io.Writer, c timeline.Comparison) error {
 				name, when = "", "after"
 			}
 			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, when, side.Pods, Rate(side.Refused), Rate(side.Accepted),
-				figureWord(side.Peak)+"/"+figureWord(side.Limit), Share(side.Busy), Share(side.MaxBusy), figureWord(side.Workers), severityWord(side))
+				peakOf(side.Peak, side.Limit, side.Refused), Share(side.Busy), Share(side.MaxBusy), figureWord(side.Workers), severityWord(side))
 		}
 	}
 	_ = t.Flush() // into memory

@@ -256,6 +256,56 @@ type reportRow struct {
 	Anchor                                                          string // empty where there is no part of its own
 }
 
+// peakOf is the highest depth of samples against the limit: where packets were refused
+// the queue was full, whatever the samples saw.
+func peakOf(peak, limit, refused model.Value[float64]) string {
+	p, ok := peak.Get()
+	l, known := limit.Get()
+	if ok && known && refused.Or(0) > 0 && p <= l {
+		return "≥" + figureWord(model.Known(l+1)) + "/" + figureWord(limit)
+	}
+	return figureWord(peak) + "/" + figureWord(limit)
+}
+
+// folded says whether the pod is one of many that are well, and has no line of its own:
+// nothing was refused, and that is known.
+func (r Report) folded(i, bad, detailed int) bool {
+	refused := r.Pods[i].Sum.Refused
+	return i >= max(bad, detailed) && len(r.Pods)-bad > mostWell && refused.IsKnown() && refused.Or(0) == 0
+}
+
+// mostWell is how many pods that are well have a line each.
+const mostWell = 10
+
+// detailed are the pods with a part of their own, as far as there are not too many.
+func (r Report) detailed() []ReportPod {
+	if bad := r.bad(); len(bad) > 0 {
+		return bad
+	}
+	return r.Pods[:min(len(r.Pods), 3)] // nothing is wrong: a few show how it looked
+}
+
+// rows are the lines of the table of all pods; healthy is how many are folded into one
+// line, more how many are left out.
+func (r Report) rows() (rows []reportRow, healthy, more int) {
+	bad, detailed := len(r.bad()), len(r.detailed())
+	for i := range r.Pods {
+		switch {
+		case r.folded(i, bad, detailed):
+			healthy++
+		case len(rows) >= maxReportRows:
+			more++
+		default:
+			row := r.Pods[i].row()
+			if i < min(detailed, maxReportPods) {
+				row.Anchor = anchorOf(i)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, healthy, more
+}
+
 func (k *ReportPod) row() reportRow {
 	s := k.Sum
 	verdict := Unknown
@@ -266,19 +316,12 @@ func (k *ReportPod) row() reportRow {
 			severity = ""
 		}
 	}
-	whole := func(v model.Value[float64]) string {
-		f, ok := v.Get()
-		if !ok {
-			return Unknown
-		}
-		return Short(model.Known(int64(f + 0.5)))
-	}
 	accepted := Unknown
 	if n, ok := s.Accepted.Get(); ok && s.Seconds.Or(0) > 0 {
 		accepted = Rate(model.Known(n / s.Seconds.Or(1)))
 	}
 	return reportRow{
-		Name: PodName(k.Pod), Verdict: Clean(verdict), Severity: severity, Refused: whole(s.Refused), Accepted: accepted,
-		Peak: whole(s.Peak) + "/" + whole(s.Limit), Busy: Share(s.Busy), Workers: Workers(k.Pod),
+		Name: PodName(k.Pod), Verdict: Clean(verdict), Severity: severity, Refused: figureWord(s.Refused), Accepted: accepted,
+		Peak: peakOf(s.Peak, s.Limit, s.Refused), Busy: Share(s.Busy), Workers: Workers(k.Pod),
 	}
 }

@@ -78,32 +78,19 @@ func (r Report) html() htmlReport {
 		Title: Clean(r.Title), Tool: Clean(r.Tool), Span: r.span(), Generated: r.Generated.UTC().Format("2006-01-02 15:04:05Z"),
 		Summary: cleaned(r.summary()), Notes: cleaned(r.Notes),
 	}
-	bad := r.bad()
-	detailed := bad
-	if len(bad) == 0 {
-		detailed = r.Pods[:min(len(r.Pods), 3)] // nothing is wrong: a few show how it looked
-	}
+	detailed := r.detailed()
 	h.MorePods = max(0, len(detailed)-maxReportPods)
-	detailed = detailed[:min(len(detailed), maxReportPods)]
-	for i := range r.Pods {
-		row := r.Pods[i].row()
-		if i < len(detailed) {
-			row.Anchor = fmt.Sprintf("pod-%d", i+1)
-			h.Pods = append(h.Pods, r.Pods[i].html(row.Anchor, r))
-		}
-		switch {
-		case len(h.Rows) >= maxReportRows:
-			h.MoreRows++
-		case i >= len(bad) && i >= len(detailed) && len(r.Pods)-len(bad) > 10 && row.Refused == "0":
-			h.Healthy++
-		default:
-			h.Rows = append(h.Rows, row)
-		}
+	for i := range detailed[:min(len(detailed), maxReportPods)] {
+		h.Pods = append(h.Pods, detailed[i].html(anchorOf(i), r))
 	}
+	h.Rows, h.Healthy, h.MoreRows = r.rows()
 	events, more := r.reportEvents()
 	h.Events, h.MoreEvents = htmlEvents(events), more
 	return h
 }
+
+// anchorOf is where the part of the i-th pod begins.
+func anchorOf(i int) string { return fmt.Sprintf("pod-%d", i+1) }
 
 func htmlEvents(events []timeline.Event) []htmlEvent {
 	out := make([]htmlEvent, len(events))

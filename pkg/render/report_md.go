@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // WriteMarkdown writes a report as Markdown, for a post-mortem's text.
@@ -22,13 +23,16 @@ func WriteMarkdown(w io.Writer, r Report) error {
 	}
 	b.line("\n## Pods\n")
 	var rows [][]string
-	for i := range r.Pods[:min(len(r.Pods), maxReportRows)] {
-		row := r.Pods[i].row()
-		rows = append(rows, []string{row.Name, row.Severity + " " + row.Verdict, row.Refused, row.Accepted, row.Peak, row.Busy, row.Workers})
+	table, healthy, more := r.rows()
+	for _, row := range table {
+		rows = append(rows, []string{row.Name, strings.TrimSpace(row.Severity + " " + row.Verdict), row.Refused, row.Accepted, row.Peak, row.Busy, row.Workers})
 	}
 	b.table([]string{"POD", "WORST VERDICT", "REFUSED", "ACC/s", "PEAK/LIMIT", "BUSY", "WORKERS"}, rows)
-	if n := len(r.Pods) - maxReportRows; n > 0 {
-		b.line("\n%d more are left out here.", n)
+	if healthy > 0 {
+		b.line("\n%d more, of which nothing was refused and nothing of a warning was seen.", healthy)
+	}
+	if more > 0 {
+		b.line("\n%d more are left out here.", more)
 	}
 	if events, more := r.reportEvents(); len(events) > 0 {
 		b.line("\n## Events\n")

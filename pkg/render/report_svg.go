@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,11 @@ func picture(points []timeline.Point, from, to time.Time) string {
 	label(plotLeft-6, bandBottom, "end", "verdict")
 	label(plotLeft-6, busyTop+8, "end", "1")
 	label(plotLeft-6, busyBottom, "end", "0")
-	label(plotLeft+4, busyTop-3, "start", "busy")
+	busy := "busy"
+	if !slices.ContainsFunc(columns, func(c pictureColumn) bool { return !math.IsNaN(c.busy) }) {
+		busy = "busy: unknown"
+	}
+	label(plotLeft+4, busyTop-3, "start", busy)
 	width := float64(plotRight-plotLeft) / float64(len(columns))
 	x := func(i int) float64 { return plotLeft + float64(i)*width }
 	for i, c := range columns {
@@ -150,14 +155,21 @@ func pictureColumns(points []timeline.Point, from, to time.Time) []pictureColumn
 	if span <= 0 {
 		return columns
 	}
+	var before time.Time // the point before
 	for _, p := range points {
 		// A sample stands for the time since the one before, where that is not long ago:
 		// how the queue was meanwhile nobody knows.
 		end := int(float64(p.Time().Sub(from)) / float64(span) * columnsOfPicture)
 		begin := end
 		if s, ok := p.Seconds().Get(); ok && s <= mostBetween {
-			begin = int(float64(p.Time().Sub(from)-time.Duration(s*float64(time.Second))) / float64(span) * columnsOfPicture)
+			begun := p.Time().Add(-time.Duration(s * float64(time.Second)))
+			// A frame's way here may have taken longer than that of the one before.
+			if !before.IsZero() && begun.After(before) && begun.Sub(before) < time.Second {
+				begun = before
+			}
+			begin = int(float64(begun.Sub(from)) / float64(span) * columnsOfPicture)
 		}
+		before = p.Time()
 		end = min(end, columnsOfPicture-1)
 		if end < 0 || begin >= columnsOfPicture {
 			continue

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -197,6 +198,43 @@ func TestReportOfADeletedPod(t *testing.T) {
 	}
 }
 
+// Many that are well are one line, in HTML and in Markdown; one of which it is not known
+// whether anything was refused is none of them.
+func TestHealthyPodsAreFolded(t *testing.T) {
+	r := NewReporter("t", "v")
+	for n := range 20 {
+		var s model.Snapshot
+		s.Time = time.Unix(int64(n), 0).UTC()
+		for i := range 30 {
+			p := reportPod("web-"+Count(model.Known(int64(i))), s.Time, n)
+			p.Verdicts = []model.Verdict{{Class: model.ClassHealthy, Severity: model.SeverityInfo}}
+			if i == 7 {
+				p.Verdicts = []model.Verdict{burstVerdict(1, 1, false)}
+				p.Counters.ListenOverflows = model.Known(int64(n))
+			}
+			if i == 8 {
+				p.Counters.ListenOverflows = model.Unknown[int64]("not read")
+			}
+			s.Pods = append(s.Pods, p)
+		}
+		r.Add(s)
+	}
+	var page, text bytes.Buffer
+	report := r.Report(time.Unix(0, 0))
+	if err := errors.Join(WriteHTML(&page, report), WriteMarkdown(&text, report)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{page.String(), text.String()} {
+		if !strings.Contains(s, "28 more, of which nothing was refused") || !strings.Contains(s, "web-7") || !strings.Contains(s, "web-8") || strings.Contains(s, "web-9") {
+			t.Errorf("%s", s)
+		}
+	}
+	// The samples saw an empty queue; what was refused met a full one.
+	if row := report.Pods[0].row(); row.Peak != "≥17/16" {
+		t.Errorf("peak %s", row.Peak)
+	}
+}
+
 func TestReporterIsBounded(t *testing.T) {
 	r := NewReporter("t", "v")
 	for n := range mostReported + 10 {
@@ -244,6 +282,14 @@ func TestPictureHasGaps(t *testing.T) {
 	}
 	if refused != 444 {
 		t.Errorf("the picture shows %v refused", refused)
+	}
+	// One sample after the other is one curve: nothing is missing between them.
+	for second := 121; second < 290; second++ {
+		for i := second * columnsOfPicture / 300; i < (second+1)*columnsOfPicture/300; i++ {
+			if !columns[i].seen {
+				t.Fatalf("a gap at second %d", second)
+			}
+		}
 	}
 	if svg := picture(nil, r.From, r.To); strings.Contains(svg, `class="depth"`) || strings.Contains(svg, "NaN") {
 		t.Error("something is drawn of nothing")
