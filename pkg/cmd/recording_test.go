@@ -77,8 +77,10 @@ func TestReplay(t *testing.T) {
 		{"get: all namespaces", []string{"get", "-n", "front", "-A"}, []string{"web-0", "server-0"}, nil},
 		{"get: an object", []string{"get", "server-0", "-o", "jsonpath={.counters.listenOverflows}"}, []string{"360"}, nil},
 		{
-			"describe: since its beginning", []string{"describe", "server-0", "--at", "+1m29s"},
-			[]string{"CRITICAL  undecided  in:4143", "refused packets  +360"}, nil,
+			"describe: since its beginning",
+			[]string{"describe", "server-0", "--at", "+1m29s"},
+			[]string{"CRITICAL  undecided  in:4143", "refused packets  +360"},
+			nil,
 		},
 		{"describe: before its end", []string{"describe", "server-0", "--at=-3m30s"}, []string{"undecided"}, nil},
 		{"plan", []string{"plan", "deploy/server", "--at", "12:01:30", "--backlog", "64"}, []string{"64"}, nil},
