@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build demo test test-unit test-e2e test-long lint bench cluster cluster-down clean
+.PHONY: help build demo demo-replay screenshots test test-unit test-e2e test-long lint bench cluster cluster-down clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -12,6 +12,12 @@ build: ## Build bin/kubectl-backlog
 
 demo: ## The main job on this machine: real listeners, a bounded burst, and top --local
 	@test/demo/run.sh
+
+demo-replay: build ## The screen over a recording of a real cluster: no cluster, no load, any system
+	@bin/kubectl-backlog top --replay docs/incident.jsonl.gz
+
+screenshots: ## Make the README's pictures and recording of a real run (root, Linux, tmux)
+	@test/screenshots/run.sh
 
 test: ## Everything: lint, unit, script, real-kernel and real-cluster tests
 	@test/run.sh all

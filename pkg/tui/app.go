@@ -63,7 +63,9 @@ type app struct {
 	// searching says that what is typed is searched for in the raw text.
 	searching bool
 	query     textinput.Model
-	copied    string // what the last key copied, so that the next press takes the next one
+	drawn     drawing // what the page's lines were made of
+	shows     uint64  // how often another snapshot was shown
+	copied    string  // what the last key copied, so that the next press takes the next one
 	copyAt    int
 
 	keeper    Keeper
@@ -199,6 +201,7 @@ func (a *app) take(msg snapshotMsg) tea.Cmd {
 
 // show puts the newest snapshot on the screen, or the one that is held.
 func (a *app) show() {
+	a.shows++
 	a.shown = a.live
 	if a.moment.held {
 		a.shown = a.moment.snapshot

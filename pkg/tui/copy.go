@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,8 +17,12 @@ import (
 // copiedMsg says what became of a copy.
 type copiedMsg struct {
 	what, path string
-	err        error
+	// osc and file are what went wrong with either of the two ways.
+	osc, file error
 }
+
+// maxCopied is what terminals take of OSC 52 at least.
+const maxCopied = 70_000
 
 // copy gives a text to the terminal's clipboard (OSC 52, in one write, so that nothing
 // is drawn in between) and to a file: nobody can see whether the terminal took it.
@@ -29,14 +34,17 @@ func (a *app) copy(what, name, text string) tea.Cmd {
 		}
 		defer p.calls.Done()
 		msg := copiedMsg{what: what}
-		if out != nil {
-			_, msg.err = io.WriteString(out, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
+		switch {
+		case out == nil:
+			msg.osc = errors.New("there is no terminal")
+		case len(text) > maxCopied:
+			msg.osc = errors.New("it is too long for a terminal")
+		default:
+			_, msg.osc = io.WriteString(out, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 		}
+		msg.file = errors.New("there is nowhere to save it")
 		if save != nil {
-			path, err := save(name, text+"\n")
-			if msg.path = path; err != nil {
-				msg.path, msg.err = "", err
-			}
+			msg.path, msg.file = save(name, text+"\n")
 		}
 		return msg
 	}
@@ -44,12 +52,14 @@ func (a *app) copy(what, name, text string) tea.Cmd {
 
 func (a *app) takeCopied(msg copiedMsg) {
 	switch {
-	case msg.err != nil && msg.path == "":
-		a.say("copying " + msg.what + ": " + msg.err.Error())
-	case msg.path != "":
-		a.say("copied " + msg.what + "; also in " + msg.path)
+	case msg.osc != nil && msg.file != nil:
+		a.say("copying " + msg.what + ": " + msg.osc.Error() + "; " + msg.file.Error())
+	case msg.osc != nil:
+		a.say(msg.what + " is in " + msg.path + "; not copied: " + msg.osc.Error())
+	case msg.file != nil:
+		a.say("copied " + msg.what + ", if the terminal takes it; not saved: " + msg.file.Error())
 	default:
-		a.say("copied " + msg.what)
+		a.say("copied " + msg.what + "; also in " + msg.path)
 	}
 }
 
@@ -90,13 +100,14 @@ func (a *app) copyCommand(part string) tea.Cmd {
 // lines for a manifest.
 func commandsOf(action model.Action) []string {
 	var texts []string
-	for _, text := range []string{action.Command, action.Values} {
-		if text == "" {
-			continue
-		}
-		lines := strings.Split(text, "\n")
+	// A clipboard is pasted into a shell: a command is one line, whatever it holds.
+	if action.Command != "" {
+		texts = append(texts, render.Clean(action.Command))
+	}
+	if action.Values != "" {
+		lines := strings.Split(action.Values, "\n")
 		for i := range lines {
-			lines[i] = render.Clean(lines[i]) // a clipboard is pasted into a shell
+			lines[i] = render.Clean(lines[i])
 		}
 		texts = append(texts, strings.Join(lines, "\n"))
 	}
@@ -111,10 +122,30 @@ func (a *app) copySummary() tea.Cmd {
 		return nil
 	}
 	var b bytes.Buffer
-	kube, _, _ := strings.Cut(a.title, "/")
-	if err := render.PrintSummary(&b, p, render.PageOptions{Now: a.viewNow(), Context: kube, Markdown: true}); err != nil {
+	kube := a.title
+	if i := strings.LastIndexByte(kube, '/'); i >= 0 {
+		kube = kube[:i] // a context may have slashes of its own
+	}
+	if a.moment.held {
+		fmt.Fprintf(&b, "As of %s:  \n", a.shown.Time.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	if err := render.PrintSummary(&b, p, render.PageOptions{Now: a.viewNow(), Context: kube, Markdown: true, Alike: a.alike(p)}); err != nil {
 		a.say(err.Error())
 		return nil
 	}
 	return a.copy("the summary", "summary-"+p.Meta.Name, strings.TrimSpace(b.String()))
+}
+
+// alike names the other pods of the workload with the same verdict.
+func (a *app) alike(p model.Pod) []string {
+	if p.Workload.Name == "" || len(p.Verdicts) == 0 {
+		return nil
+	}
+	var names []string
+	for _, o := range a.shown.Pods {
+		if o.Key() != p.Key() && o.Workload == p.Workload && o.Meta.Namespace == p.Meta.Namespace && render.Verdict(o) == render.Verdict(p) {
+			names = append(names, o.Meta.Name)
+		}
+	}
+	return names
 }

@@ -63,9 +63,9 @@ func (a *app) pressInPod(msg tea.KeyMsg) (tea.Cmd, bool) {
 	case key.Matches(msg, k.whatIf):
 		a.toggleIfs(p)
 	case p.tab == eventsTab && key.Matches(msg, k.up):
-		p.event--
+		a.choose(p, -1)
 	case p.tab == eventsTab && key.Matches(msg, k.down):
-		p.event++
+		a.choose(p, 1)
 	case p.tab == eventsTab && key.Matches(msg, k.accept):
 		return a.jumpToChosen(p), true
 	case p.tab == rawTab && key.Matches(msg, k.search):

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -32,10 +33,10 @@ func (d *detail) events(page *podPage) {
 		d.add("", "  nothing has happened to this pod since it was first looked at")
 		return
 	}
-	page.event = min(max(0, page.event), len(events)-1)
+	chosen := page.chosen(events)
 	for i, e := range events {
 		mark := "  "
-		if i == page.event {
+		if i == chosen {
 			mark = "> "
 		}
 		style := d.styles.plain
@@ -61,8 +62,27 @@ func (d *detail) events(page *podPage) {
 // jumpToChosen shows the screen as it was at the chosen event.
 func (a *app) jumpToChosen(p *podPage) tea.Cmd {
 	events := a.podEvents()
-	if p.event >= len(events) || p.event < 0 {
+	if len(events) == 0 {
 		return nil
 	}
-	return a.jump(events[p.event].Time)
+	return a.jump(events[p.chosen(events)].Time)
+}
+
+// chosen is the place of the chosen event, which stays chosen when others come; the
+// newest where none was chosen, or it is no longer known.
+func (p *podPage) chosen(events []timeline.Event) int {
+	return max(0, slices.Index(events, p.event))
+}
+
+// choose takes the event some places further, an older one when n is positive.
+func (a *app) choose(p *podPage, n int) {
+	events := a.podEvents()
+	if len(events) == 0 {
+		return
+	}
+	at := min(max(0, p.chosen(events)+n), len(events)-1)
+	p.event = events[at]
+	if at == 0 {
+		p.event = timeline.Event{}
+	}
 }

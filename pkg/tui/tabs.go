@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
 // tab is a part of a pod's page.
@@ -31,10 +32,10 @@ func tabNames() []string {
 // finds it as it was left.
 type podPage struct {
 	tab    tab
-	offset [6]int // how far each tab is scrolled
-	event  int    // the chosen event, counted from the newest
-	query  string // what is searched for in the raw text
-	hit    int    // the line of the hit that was jumped to; -1 for none
+	offset [6]int         // how far each tab is scrolled
+	event  timeline.Event // the chosen one; zero for the newest
+	query  string         // what is searched for in the raw text
+	hit    int            // the line of the hit that was jumped to; -1 for none
 	ifs    ifs
 }
 

@@ -117,15 +117,25 @@ func TestCopy(t *testing.T) {
 	}
 	a.keeper.Save = func(string, string) (string, error) { return "", errors.New("disk full") }
 	pressAnd(a, "y")
-	if !strings.Contains(a.View(), "copying the summary: disk full") {
+	if !strings.Contains(a.View(), "copied the summary, if the terminal takes it; not saved: disk full") {
 		t.Errorf("the error is not told:\n%s", a.View())
+	}
+	a.out = nil
+	pressAnd(a, "y")
+	if !strings.Contains(a.View(), "there is no terminal; disk full") {
+		t.Errorf("neither is told:\n%s", a.View())
+	}
+	a.keeper.Save = func(string, string) (string, error) { return "/tmp/x.txt", nil }
+	pressAnd(a, "y")
+	if !strings.Contains(a.View(), "the summary is in /tmp/x.txt; not copied") {
+		t.Errorf("the file is not told:\n%s", a.View())
 	}
 }
 
 // A clipboard is pasted into a shell: what is copied holds no escapes.
 func TestCopyIsClean(t *testing.T) {
-	texts := commandsOf(model.Action{Command: "kubectl delete \x1b[2Jpod", Values: "a: b\nc: \x07"})
-	if len(texts) != 2 || strings.ContainsAny(strings.Join(texts, ""), "\x1b\x07") || texts[1] != `a: b`+"\n"+`c: \x07` {
+	texts := commandsOf(model.Action{Command: "kubectl delete \x1b[2J\npod", Values: "a: b\nc: \x07"})
+	if len(texts) != 2 || strings.Contains(texts[0], "\n") || strings.ContainsAny(strings.Join(texts, ""), "\x1b\x07") || texts[1] != `a: b`+"\n"+`c: \x07` {
 		t.Errorf("%q", texts)
 	}
 }

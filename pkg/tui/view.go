@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
 // layout makes everything that scrolls agree with the size of the screen.
@@ -20,7 +22,35 @@ func (a *app) layout() {
 	}
 	a.scroll.Width = a.width
 	a.scroll.Height = max(0, a.height-a.headerHeight()-len(a.pageHead())-1)
-	a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
+	// A page of raw text has thousands of lines: they are made when something is another
+	// than before, not with every key.
+	if now := a.drawing(); now != a.drawn {
+		a.drawn = now
+		a.scroll.SetContent(strings.Join(a.pageLines(), "\n"))
+	}
+}
+
+// drawing is all that a page's lines depend on.
+type drawing struct {
+	page          page
+	detail        string
+	tab           tab
+	shows         uint64
+	second        int64
+	width, height int
+	query         string
+	event         timeline.Event
+	ifs           ifs
+	mark          time.Time
+}
+
+func (a *app) drawing() drawing {
+	d := drawing{page: a.page, shows: a.shows, second: a.viewNow().Unix(), width: a.width, height: a.height, mark: a.mark.at}
+	if a.page == detailPage {
+		p := a.opened()
+		d.detail, d.tab, d.query, d.event, d.ifs = a.detail, p.tab, p.query, p.event, p.ifs
+	}
+	return d
 }
 
 // listRoom is how many lines there are between the column titles and what is below
