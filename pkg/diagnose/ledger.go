@@ -120,6 +120,10 @@ func (a *account) append(sample model.Pod, window float64) bool {
 		a.compare(&a.samples[n-1], &sample)
 		lighten(&a.samples[n-1])
 	}
+	if n == cap(a.samples) {
+		// A pod has two kilobytes: doubling the room would cost more than what is in it.
+		a.samples = append(make([]model.Pod, 0, n+4), a.samples...)
+	}
 	a.samples = append(a.samples, sample)
 	from := 0
 	for ok && from < len(a.samples)-1 && up-a.samples[from].Sample.Uptime.Or(up) > window+spareSeconds {
