@@ -264,7 +264,12 @@ func newRecordCut(streams genericiooptions.IOStreams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cut FILE --from TIME --to TIME -o FILE",
 		Short: "Write a part of a recording as one of its own",
-		RunE:  inSteps(o),
+		Example: `  # Five minutes of it
+  kubectl backlog record cut incident.jsonl.gz --from 12:00:00 --to 12:05:00 -o part.jsonl.gz
+
+  # The last ten minutes
+  kubectl backlog record cut incident.jsonl.gz --from -10m -o part.jsonl.gz`,
+		RunE: inSteps(o),
 	}
 	f := c.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "The `FILE` to write")

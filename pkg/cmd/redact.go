@@ -27,6 +27,8 @@ func newRecordRedact(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Write a recording without names and addresses: namespaces, pods, nodes, images,
 addresses and users get other names, the same in all places. What cannot be cleaned
 is left out.`,
+		Example: `  # To show it to others
+  kubectl backlog record redact incident.jsonl.gz -o public.jsonl.gz`,
 		RunE: inSteps(o),
 	}
 	c.Flags().StringVarP(&o.out, "output", "o", "", "The `FILE` to write")

@@ -31,7 +31,7 @@ func TestCommandsInTheKrewManifest(t *testing.T) {
 }
 
 func TestCommandsInTheHelp(t *testing.T) {
-	for _, command := range []string{"get", "top", "describe", "plan", "audit", "record", "report", "compare", "probes", "probes stop", "version"} {
+	for _, command := range []string{"get", "top", "describe", "plan", "audit", "record", "record cut", "record redact", "report", "compare", "probes", "probes stop", "version"} {
 		out, err := exec.Command("kubectl-backlog", append(strings.Fields(command), "--help")...).Output()
 		if err != nil {
 			t.Fatalf("%s --help: %v", command, err)
