@@ -25,13 +25,14 @@ const compareExample = `  # Did it help? Two recordings, before and after
 // compareOptions are those of `compare`.
 type compareOptions struct {
 	genericiooptions.IOStreams
+	selection
 	files         []string
 	before, after string
 	output        string
 }
 
-func newCompare(streams genericiooptions.IOStreams) *cobra.Command {
-	o := &compareOptions{IOStreams: streams}
+func newCompare(streams genericiooptions.IOStreams, s selection) *cobra.Command {
+	o := &compareOptions{IOStreams: streams, selection: s}
 	c := &cobra.Command{
 		Use:     "compare BEFORE [AFTER]",
 		Short:   "Say what differs between two recordings, or two times of one: whether a change helped",
@@ -105,7 +106,7 @@ func (o *compareOptions) side(ctx context.Context, path, span string) (timeline.
 			return side, err
 		}
 	}
-	notes, err := r.read(ctx, time.Time{}, side.To, nil, func(s model.Snapshot) { side.Timeline.Add(s) })
+	notes, err := r.read(ctx, time.Time{}, side.To, o.wanted(), func(s model.Snapshot) { side.Timeline.Add(s) })
 	for _, n := range notes {
 		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", render.Clean(path), render.Clean(n))
 	}

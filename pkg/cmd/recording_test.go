@@ -209,6 +209,9 @@ func TestReportCommand(t *testing.T) {
 	if strings.Contains(out, "server-0") || !strings.Contains(out, "Nothing of a warning or worse was seen of 1 pod") {
 		t.Errorf("%s", out)
 	}
+	if out, _, _ = backlog(t, "report", path, "-n", "front"); strings.Contains(out, "server-0") || !strings.Contains(out, "web-0") {
+		t.Errorf("-n front:\n%s", out)
+	}
 	out, _, _ = backlog(t, "report", path, "--from", "12:01:15", "--to", "12:01:20")
 	if !strings.Contains(out, "12:01:15Z to 12:01:20Z (5s)") || !strings.Contains(out, "undecided") {
 		t.Errorf("%s", out)
@@ -229,6 +232,9 @@ func TestCompareCommand(t *testing.T) {
 		if s != "limit" && !strings.Contains(out, s) {
 			t.Errorf("does not hold %q:\n%s", s, out)
 		}
+	}
+	if out, _, _ := backlog(t, "compare", path, path, "-n", "front"); strings.Contains(out, "server") || !strings.Contains(out, "front/StatefulSet/web") {
+		t.Errorf("-n front:\n%s", out)
 	}
 	out, _, code = backlog(t, "compare", path, path, "-o", "json")
 	var c struct {

@@ -173,7 +173,8 @@ func (s *selection) wanted() func(*model.Pod) bool {
 		return nil
 	}
 	return func(p *model.Pod) bool {
-		if namespace != "" && p.Meta.Namespace != namespace {
+		// A probe's log does not tell its pod's namespace: it may be that one.
+		if namespace != "" && p.Meta.Namespace != "" && p.Meta.Namespace != namespace {
 			return false
 		}
 		return len(s.args) == 0 || slices.ContainsFunc(s.args, func(arg string) bool { return means(arg, p) })

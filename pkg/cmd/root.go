@@ -59,7 +59,7 @@ func NewRoot(streams genericiooptions.IOStreams, version string) *cobra.Command 
 		newAudit(flags, streams),
 		newRecord(flags, streams, version),
 		newReport(streams, newSelection(flags), version),
-		newCompare(streams),
+		newCompare(streams, newSelection(flags)),
 		newProbes(flags, streams),
 		newVersion(streams, version),
 	)
