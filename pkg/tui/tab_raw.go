@@ -24,6 +24,9 @@ func (d *detail) rawText(page *podPage) {
 		if d.moment.held {
 			text = "raw text is kept of the newest moment alone (p goes there); recordings, and the flight recorder's file, have it of every moment"
 		}
+		if d.moment.held && d.replay != nil {
+			text = "raw text is read while the recording plays: p plays on from here"
+		}
 		d.add("")
 		d.text("  ", text)
 		return
