@@ -21,6 +21,7 @@ type last struct {
 	ready   bool
 	class   model.Class
 	on      string // the verdict's listener
+	pending pending
 	start   model.Value[float64]
 	refused time.Time // when packets were last refused
 }
@@ -44,7 +45,8 @@ func (t *Timeline) compare(at time.Time, k *Track, p *model.Pod) {
 		}
 		k.last.refused = at
 	}
-	if !was.shown {
+	if !was.shown { // how it stood when it was first looked at is no event
+		k.last.class, k.last.on, _, _ = worst(p)
 		return
 	}
 	t.compareStage(at, was, p)
@@ -55,7 +57,7 @@ func (t *Timeline) compare(at time.Time, k *Track, p *model.Pod) {
 			t.event(at, p, KindReady, model.SeverityWarning, "not ready any more")
 		}
 	}
-	t.compareVerdict(at, was, p)
+	t.compareVerdict(at, k, p)
 }
 
 func sandboxChanged(was last, p *model.Pod) bool {
@@ -99,24 +101,48 @@ func (t *Timeline) compareStage(at time.Time, was last, p *model.Pod) {
 	}
 }
 
-// compareVerdict tells of another verdict. One that comes or goes because too little
-// was seen is no news.
-func (t *Timeline) compareVerdict(at time.Time, was last, p *model.Pod) {
+// standsFor is how long another verdict must stand before it is told of: at the
+// beginning of a burst the judge may say this and that for a few seconds.
+const standsFor = 2500 * time.Millisecond
+
+// pending is a verdict that was not told of yet.
+type pending struct {
+	class    model.Class
+	on       string
+	since    time.Time // zero for none
+	severity model.Severity
+	text     string
+}
+
+// compareVerdict tells of another verdict, once it has stood, at the time when it
+// began to. One that comes or goes because too little was seen is no news.
+func (t *Timeline) compareVerdict(at time.Time, k *Track, p *model.Pod) {
+	l := &k.last
 	class, on, severity, sentence := worst(p)
-	if class == "" || class == was.class && on == was.on {
+	switch {
+	case class == "":
 		return
-	}
-	if was.class == "" && class == model.ClassHealthy {
+	case class == l.class && on == l.on:
+		l.pending = pending{}
 		return
+	case l.class == "" && class == model.ClassHealthy:
+		l.class, l.on, l.pending = class, on, pending{}
+		return
+	case l.pending.class != class || l.pending.on != on || l.pending.since.IsZero():
+		l.pending = pending{class: class, on: on, since: at}
 	}
-	text := string(class)
+	l.pending.severity, l.pending.text = severity, string(class)
 	if on != "" {
-		text += " on " + on
+		l.pending.text += " on " + on
 	}
 	if sentence != "" {
-		text += ": " + sentence
+		l.pending.text += ": " + sentence
 	}
-	t.event(at, p, KindVerdict, severity, text)
+	if at.Sub(l.pending.since) < standsFor {
+		return
+	}
+	t.event(l.pending.since, p, KindVerdict, l.pending.severity, l.pending.text)
+	l.class, l.on, l.pending = class, on, pending{}
 }
 
 // worst is the class, listener, severity and sentence of the verdict that stands for
@@ -134,9 +160,6 @@ func worst(p *model.Pod) (model.Class, string, model.Severity, string) {
 func (k *Track) note(p *model.Pod) {
 	l := &k.last
 	l.shown, l.stage, l.ready = true, p.Collection.Stage, p.Ready
-	if class, on, _, _ := worst(p); class != "" {
-		l.class, l.on = class, on
-	}
 	if p.Runtime.Start.IsKnown() {
 		l.start = p.Runtime.Start
 	}

@@ -158,4 +158,8 @@ func (t *Timeline) event(at time.Time, p *model.Pod, kind Kind, severity model.S
 	t.events = append(t.events, Event{
 		Time: at.UTC(), Pod: p.Key(), Namespace: p.Meta.Namespace, Name: p.Meta.Name, Kind: kind, Severity: severity, Text: text,
 	})
+	// What is told of later stands at its time.
+	for i := len(t.events) - 1; i > 0 && t.events[i].Time.Before(t.events[i-1].Time); i-- {
+		t.events[i], t.events[i-1] = t.events[i-1], t.events[i]
+	}
 }

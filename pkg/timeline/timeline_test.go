@@ -197,12 +197,19 @@ func TestEvents(t *testing.T) {
 		{"a burst is one event", []model.Pod{sample(1, 0, "s"), sample(2, 5, "s"), sample(3, 9, "s"), sample(30, 12, "s")}, []string{
 			"refused +5 refused in 1 s", "refused +3 refused in 27 s",
 		}},
-		{"verdicts", []model.Pod{
+		{"a verdict is told of once it has stood, and flicker is not", []model.Pod{
 			with(sample(1, 0, "s"), verdict(model.ClassTooEarly, model.SeverityInfo)),
 			with(sample(2, 0, "s"), verdict(model.ClassHealthy, model.SeverityInfo)),
-			with(sample(3, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
+			with(sample(3, 0, "s"), verdict(model.ClassUndecided, model.SeverityCritical)),
 			with(sample(4, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
-			with(sample(5, 0, "s"), verdict(model.ClassHealthy, model.SeverityInfo)),
+			with(sample(5, 0, "s"), verdict(model.ClassUndecided, model.SeverityCritical)),
+			with(sample(6, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
+			with(sample(7, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
+			with(sample(9, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
+			with(sample(10, 0, "s"), verdict(model.ClassHealthy, model.SeverityInfo)),
+			with(sample(11, 0, "s"), verdict(model.ClassBurst, model.SeverityWarning)),
+			with(sample(12, 0, "s"), verdict(model.ClassHealthy, model.SeverityInfo)),
+			with(sample(15, 0, "s"), verdict(model.ClassHealthy, model.SeverityInfo)),
 		}, []string{"verdict burst-overflow on in:4143: words", "verdict healthy on in:4143: words"}},
 		{"restarts", []model.Pod{
 			with(sample(1, 0, "s"), func(p *model.Pod) { p.Runtime.Start = model.Known(100.0) }),
@@ -224,6 +231,24 @@ func TestEvents(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// What is told of later stands at the time when it began.
+func TestEventsAreInOrder(t *testing.T) {
+	var pods []model.Pod
+	for i := 1; i <= 8; i++ {
+		p := sample(float64(i), 0, "s")
+		p.Verdicts = []model.Verdict{{Class: model.ClassHealthy}}
+		if i >= 3 {
+			p.Verdicts[0].Class = model.ClassBurst
+		}
+		p.Ready = i < 4
+		pods = append(pods, p)
+	}
+	events := lineOf(Options{}, pods...).Events()
+	if len(events) != 2 || events[0].Kind != KindVerdict || !events[0].Time.Equal(noon.Add(3*time.Second)) || events[1].Kind != KindReady {
+		t.Errorf("%+v", events)
 	}
 }
 
