@@ -45,6 +45,7 @@ type recordOptions struct {
 	maxSize string
 	maxAge  time.Duration
 	bytes   int64
+	redact  bool
 
 	openSource func(context.Context) (source.Source, error)
 }
@@ -67,6 +68,7 @@ func newRecord(flags *genericclioptions.ConfigFlags, streams genericiooptions.IO
 	f.StringVar(&o.until, "until", "", "Record until something happens, and a few seconds more: overflow, warning or critical")
 	f.StringVar(&o.maxSize, "max-size", "1Gi", "The most that the file may have, as in 500Mi")
 	f.DurationVar(&o.maxAge, "max-age", 24*time.Hour, "The longest time that one file may hold")
+	f.BoolVar(&o.redact, "redact", false, "Write no names and addresses: they get other ones (see record redact)")
 	c.AddCommand(newRecordCut(streams), newRecordRedact(streams))
 	return c
 }
@@ -110,13 +112,17 @@ func (o *recordOptions) run(ctx context.Context) error {
 		return o.nothing(err, o.ErrOut)
 	}
 	defer src.Close()
-	file, err := record.Create(o.to, record.FileOptions{
-		Header: record.Header{Tool: o.version, Title: o.title(), Started: o.now().UTC()}, MaxBytes: o.bytes, MaxAge: o.maxAge,
-	})
+	header := record.Header{Tool: o.version, Title: o.title(), Started: o.now().UTC()}
+	shape := func(s model.Snapshot) model.Snapshot { return s }
+	if o.redact {
+		redactor := record.NewRedactor()
+		header, shape = redactor.Header(header), redactor.Snapshot
+	}
+	file, err := record.Create(o.to, record.FileOptions{Header: header, MaxBytes: o.bytes, MaxAge: o.maxAge})
 	if err != nil {
 		return err
 	}
-	r := recorder{options: o, file: file, begun: o.now(), happened: happened{overflows: map[string]model.Value[int64]{}, sandboxes: map[string]string{}}}
+	r := recorder{options: o, file: file, shape: shape, begun: o.now(), happened: happened{overflows: map[string]model.Value[int64]{}, sandboxes: map[string]string{}}}
 	err = r.run(ctx, o.judge(src))
 	r.clear()
 	if closed := file.Close(); err == nil {
@@ -138,6 +144,7 @@ func (o *recordOptions) run(ctx context.Context) error {
 type recorder struct {
 	options *recordOptions
 	file    *record.File
+	shape   func(model.Snapshot) model.Snapshot // as it is written
 	begun   time.Time
 	happened
 	told  bool // a line of progress stands there
@@ -162,7 +169,7 @@ func (r *recorder) run(ctx context.Context, src *judged) error {
 		if err != nil {
 			return err
 		}
-		if err := r.file.Add(s); err != nil {
+		if err := r.file.Add(r.shape(s)); err != nil {
 			return err
 		}
 		r.take(s)
@@ -257,6 +264,7 @@ type cutOptions struct {
 	replay   replaying
 	out      string
 	from, to moment
+	redact   bool
 }
 
 func newRecordCut(streams genericiooptions.IOStreams) *cobra.Command {
@@ -275,6 +283,7 @@ func newRecordCut(streams genericiooptions.IOStreams) *cobra.Command {
 	f.StringVarP(&o.out, "output", "o", "", "The `FILE` to write")
 	f.StringVar((*string)(&o.from), "from", "", "First moment, as in 12:00:05, +5m or -10m (default: the beginning)")
 	f.StringVar((*string)(&o.to), "to", "", "Last moment (default: the end)")
+	f.BoolVar(&o.redact, "redact", false, "Write no names and addresses: they get other ones (see record redact)")
 	return c
 }
 
@@ -310,8 +319,12 @@ func (o *cutOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ticks, notes, err := copyRecording(ctx, o.replay.path, o.out, func(h *record.Header, s *model.Snapshot) (bool, error) {
-		return !s.Time.Before(from) && (to.IsZero() || !s.Time.After(to)), nil
+	var redactor *record.Redactor
+	if o.redact {
+		redactor = record.NewRedactor()
+	}
+	ticks, notes, err := copyRecording(ctx, o.replay.path, o.out, redactor, func(s model.Snapshot) bool {
+		return !s.Time.Before(from) && (to.IsZero() || !s.Time.After(to))
 	})
 	for _, n := range notes {
 		fmt.Fprintln(o.ErrOut, "note:", render.Clean(n))
@@ -326,8 +339,9 @@ func (o *cutOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// copyRecording copies the snapshots that change says yes to, as it changed them.
-func copyRecording(ctx context.Context, in, out string, change func(*record.Header, *model.Snapshot) (bool, error)) (ticks int, notes []string, err error) {
+// copyRecording copies the snapshots that take says yes to, by way of a redactor where
+// there is one.
+func copyRecording(ctx context.Context, in, out string, redactor *record.Redactor, take func(model.Snapshot) bool) (ticks int, notes []string, err error) {
 	rec, err := source.OpenRecording(in)
 	if err != nil {
 		return 0, nil, err
@@ -337,8 +351,8 @@ func copyRecording(ctx context.Context, in, out string, change func(*record.Head
 	if p, ok := rec.(*record.Player); ok {
 		header = p.Header()
 	}
-	if _, err := change(&header, &model.Snapshot{}); err != nil {
-		return 0, nil, err
+	if redactor != nil {
+		header = redactor.Header(header)
 	}
 	file, err := record.Create(out, record.FileOptions{Header: header})
 	if err != nil {
@@ -352,11 +366,14 @@ func copyRecording(ctx context.Context, in, out string, change func(*record.Head
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return ticks, nil, errors.Join(err, file.Close())
 		}
-		take, err := change(&header, &s)
-		if err == nil && take {
-			ticks++
-			err = file.Add(s)
+		if !take(s) {
+			continue
 		}
+		if redactor != nil {
+			s = redactor.Snapshot(s)
+		}
+		ticks++
+		err = file.Add(s)
 		if err != nil {
 			return ticks, nil, errors.Join(err, file.Close())
 		}

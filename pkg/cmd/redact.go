@@ -47,11 +47,7 @@ func (o *redactOptions) validate() error { return differentFiles(o.in, o.out) }
 
 func (o *redactOptions) run(ctx context.Context) error {
 	r := record.NewRedactor()
-	ticks, notes, err := copyRecording(ctx, o.in, o.out, func(h *record.Header, s *model.Snapshot) (bool, error) {
-		*h = r.Header(*h)
-		*s = r.Snapshot(*s)
-		return true, nil
-	})
+	ticks, notes, err := copyRecording(ctx, o.in, o.out, r, func(model.Snapshot) bool { return true })
 	for _, n := range notes {
 		fmt.Fprintln(o.ErrOut, "note:", render.Clean(n))
 	}

@@ -38,6 +38,7 @@ func newReport(streams genericiooptions.IOStreams, s selection, version string) 
 		RunE:    inSteps(o),
 	}
 	f := c.Flags()
+	f.StringVar(&o.replay.path, "replay", "", "The recording, as other commands have it: then all arguments are pods")
 	f.StringVarP(&o.out, "output", "o", "-", "The `FILE` to write: HTML when it ends in .html, else Markdown; - prints Markdown")
 	f.StringVar((*string)(&o.from), "from", "", "First moment, as in 12:00:05, +5m or -10m (default: the beginning)")
 	f.StringVar((*string)(&o.to), "to", "", "Last moment (default: the end)")
@@ -45,6 +46,10 @@ func newReport(streams genericiooptions.IOStreams, s selection, version string) 
 }
 
 func (o *reportOptions) complete(args []string) error {
+	if o.replay.given() {
+		o.args = args
+		return nil
+	}
 	if len(args) == 0 {
 		return usageError{errors.New("name a recording")}
 	}
