@@ -110,6 +110,12 @@ func TestViewDetail(t *testing.T) {
 }
 
 func TestViewHelp(t *testing.T) {
+	for _, s := range []struct{ width, height int }{{120, 40}, {200, 50}} {
+		a := screen(t, s.width, s.height)
+		watch(a, 3)
+		press(a, "?")
+		goldenView(t, fmt.Sprintf("help-%dx%d.txt", s.width, s.height), a)
+	}
 	a := screen(t, 80, 24)
 	watch(a, 3)
 	press(a, "?")
