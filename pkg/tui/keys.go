@@ -47,8 +47,8 @@ func newKeys() keyMap {
 		yes:       bind([]string{"y", "Y"}, "y", "yes"),
 		abort:     bind([]string{"esc"}, "esc", "clear"),
 
-		fold:      bind([]string{"left", "h"}, "←/h", "fold the workload"),
-		unfold:    bind([]string{"right", "l"}, "→/l", "unfold it"),
+		fold:      bind([]string{"left", "h"}, "←/h", "fold"),
+		unfold:    bind([]string{"right", "l"}, "→/l", "unfold"),
 		group:     bind([]string{"w"}, "w", "by workload"),
 		severity:  bind([]string{"f"}, "f", "severity"),
 		columns:   bind([]string{"c"}, "c", "columns"),
@@ -66,8 +66,8 @@ func newKeys() keyMap {
 
 		lessWorkers: bind([]string{"<"}, "<", "fewer workers"),
 		moreWorkers: bind([]string{">"}, ">", "more workers"),
-		lessBacklog: bind([]string{"-"}, "-", "half the backlog"),
-		moreBacklog: bind([]string{"="}, "=", "twice the backlog"),
+		lessBacklog: bind([]string{"-"}, "-", "half backlog"),
+		moreBacklog: bind([]string{"="}, "=", "double backlog"),
 
 		back10:    bind([]string{"["}, "[", "10 s back"),
 		forward10: bind([]string{"]"}, "]", "10 s on"),
