@@ -217,6 +217,9 @@ func undecided(f *facts, l *listener) (model.Verdict, bool) {
 	case l.overflows.Or(0) > 0 && (l.lowShare < drainedOf || l.clearShare < drainedOf):
 		v.Candidates = []model.Class{model.ClassSaturated, model.ClassCPUStarved, model.ClassBurst}
 		v.Sentence = fmt.Sprintf("The queue of %s overflows: its workers are saturated, starved of CPU, or bursts exceed it.", l.name())
+		if l.spanSeconds(f) < 2*spanSeconds {
+			v.Severity = model.SeverityWarning // as long as it may well be the first of some bursts
+		}
 		if _, capped := somaxconnCap(f, l); capped {
 			v.Candidates[2] = model.ClassSomaxconnCap
 			v.Sentence = fmt.Sprintf("The queue of %s overflows at somaxconn: its workers are saturated, starved of CPU, or bursts exceed it.", l.name())
