@@ -41,6 +41,20 @@ func (b *Bursts) Add(p model.Pod) {
 	s.last = p
 }
 
+// Note tells of a burst that somebody else has seen between two samples that followed
+// each other.
+func (b *Bursts) Note(pod string, at model.Place, refused int64) {
+	if b.pods == nil {
+		b.pods = map[string]*seen{}
+	}
+	s := b.pods[pod]
+	if s == nil {
+		s = &seen{biggest: map[model.Place]int64{}}
+		b.pods[pod] = s
+	}
+	s.biggest[at] = max(s.biggest[at], refused)
+}
+
 // Biggest is the most that was refused between two samples at one place; unknown
 // where no two samples tell.
 func (b Bursts) Biggest(pod string, at model.Place) model.Value[int64] {

@@ -98,6 +98,21 @@ func TestQueuesKeepWhatChanges(t *testing.T) {
 	}
 }
 
+// How a queue was while nobody looked is unknown, and what was refused meanwhile is no
+// burst; a listener that is no more has no depth.
+func TestQueuesHaveGaps(t *testing.T) {
+	gone := sample(64, 60, "s")
+	gone.Listeners = nil
+	line := lineOf(Options{}, sample(1, 3, "s"), sample(2, 3, "s"), sample(62, 59, "s"), sample(63, 60, "s"), gone)
+	var got []float64
+	for _, s := range line.Track("u").Queues()[0].Steps {
+		got = append(got, s.Time().Sub(noon).Seconds(), s.Depth().Or(-1), s.Refused().Or(-1))
+	}
+	if want := []float64{1, 3, -1, 3, -1, -1, 62, 3, -1, 63, 4, 1, 64, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestSum(t *testing.T) {
 	line := lineOf(Options{}, sample(1, 0, "s"), sample(2, 5, "s"), sample(3, 6, "s"), sample(5, 16, "s"))
 	k := line.Track("u")

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -142,7 +143,10 @@ func (k *Track) sample(p *model.Pod, at time.Time, now Point, step time.Duration
 	k.room = listeners
 	now.seconds = float32(window.Seconds.Or(0))
 	now.refused, now.accepted = count(window.Overflows), count(window.Accepted)
-	k.addQueues(listeners, at)
+	if k.last.seen && !(window.Seconds.Or(mostBetween+1) <= mostBetween) {
+		k.gap(at.UnixMilli())
+	}
+	k.addQueues(listeners, at, window.Seconds.Or(0) <= mostBetween)
 	k.put(now, at, step)
 	k.last.seen, k.last.uptime, k.last.sandbox = true, p.Sample.Uptime.Or(0), p.Sample.Sandbox
 	k.last.listeners, k.last.counters = p.Listeners, p.Counters
@@ -162,12 +166,36 @@ func (k *Track) put(now Point, at time.Time, step time.Duration) {
 	}
 }
 
-// addQueues notes what changed about each listener.
-func (k *Track) addQueues(listeners []model.Listener, at time.Time) {
+// mostBetween is how many seconds two samples may be apart and still follow each other.
+const mostBetween = 5
+
+// gap says of all queues that nobody looked from a second behind the last sample on.
+func (k *Track) gap(before int64) {
+	for i := range k.queues {
+		q := &k.queues[i]
+		if n := len(k.points); n > 0 && len(q.Steps) > 0 && !math.IsNaN(float64(q.Steps[len(q.Steps)-1].depth)) {
+			q.Steps = append(q.Steps, Step{at: min(k.points[n-1].at+1000, before), depth: unknown(), limit: unknown(), refused: unknown()})
+		}
+	}
+}
+
+// addQueues notes what changed about each listener. Of a sample that does not follow
+// the one before what was refused is no burst, and left out; a listener that is no more
+// is unknown from then on.
+func (k *Track) addQueues(listeners []model.Listener, at time.Time, follows bool) {
+	for i := range k.queues {
+		q := &k.queues[i]
+		if n := len(q.Steps); n > 0 && !math.IsNaN(float64(q.Steps[n-1].depth)) && model.ListenerAt(listeners, q.Listener.Place()) == nil {
+			q.Steps = append(q.Steps, Step{at: at.UnixMilli(), depth: unknown(), limit: unknown(), refused: unknown()})
+		}
+	}
 	for i := range listeners {
 		l := &listeners[i]
 		s := l.Worst()
 		now := Step{at: at.UnixMilli(), depth: count(s.Depth), limit: count(s.Limit), refused: count(l.Window.Overflows)}
+		if !follows {
+			now.refused = unknown()
+		}
 		q := k.queue(l)
 		if q == nil {
 			continue

@@ -12,7 +12,6 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
-	"github.com/kubectl-backlog/kubectl-backlog/pkg/plan"
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/timeline"
 )
 
@@ -57,9 +56,8 @@ type app struct {
 	resting bool
 	mark    mark
 
-	out    io.Writer
-	pages  map[string]*podPage // of pods whose page was opened
-	bursts plan.Bursts         // of the pod whose what-if is open
+	out   io.Writer
+	pages map[string]*podPage // of pods whose page was opened
 	// searching says that what is typed is searched for in the raw text.
 	searching bool
 	query     textinput.Model
@@ -207,9 +205,4 @@ func (a *app) show() {
 		a.shown = a.moment.snapshot
 	}
 	a.build()
-	if a.page == detailPage && a.opened().ifs.on {
-		if r, ok := a.rows[a.detail]; ok {
-			a.bursts.Add(*r.pod)
-		}
-	}
 }

@@ -12,8 +12,12 @@ import (
 // empty in the time; a queue that stood still is drawn as it stood.
 func (d *detail) listenerCurves(queues []timeline.Queue, columns int, from, to time.Time) {
 	begun := false
+	seen := to // the newest sample: how the queue was after it nobody knows
+	if points := d.timeline.Track(d.pod.Key()).Points(); len(points) > 0 && points[len(points)-1].Time().Before(to) {
+		seen = points[len(points)-1].Time()
+	}
 	for _, q := range queues {
-		values := stepsOver(q.Steps, columns, from, to)
+		values := stepsOver(q.Steps, columns, from, to, seen)
 		busy := false
 		for _, v := range values {
 			busy = busy || v.Or(0) > 0
@@ -32,15 +36,15 @@ func (d *detail) listenerCurves(queues []timeline.Queue, columns int, from, to t
 
 // stepsOver gives the highest depth in each part of a time. A step holds until the
 // next.
-func stepsOver(steps []timeline.Step, columns int, from, to time.Time) []model.Value[float64] {
+func stepsOver(steps []timeline.Step, columns int, from, to, seen time.Time) []model.Value[float64] {
 	out := make([]model.Value[float64], columns)
 	part := to.Sub(from) / time.Duration(columns)
 	if part <= 0 {
 		return out
 	}
 	for i, s := range steps {
-		end := to
-		if i+1 < len(steps) && steps[i+1].Time().Before(to) {
+		end := seen
+		if i+1 < len(steps) && steps[i+1].Time().Before(seen) {
 			end = steps[i+1].Time()
 		}
 		if s.Time().After(to) || end.Before(from) || !s.Depth().IsKnown() {

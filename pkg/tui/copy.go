@@ -70,14 +70,16 @@ func (a *app) copyCommand(part string) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	var texts []string
+	var texts, of []string
 	for _, v := range r.pod.Verdicts {
 		actions := v.Now
 		if part == "FIX" {
 			actions = v.Fix
 		}
 		for _, action := range actions {
-			texts = append(texts, commandsOf(action)...)
+			for _, text := range commandsOf(action) {
+				texts, of = append(texts, text), append(of, string(v.Class))
+			}
 		}
 	}
 	if len(texts) == 0 {
@@ -92,6 +94,10 @@ func (a *app) copyCommand(part string) tea.Cmd {
 	what := "the " + part + " command"
 	if len(texts) > 1 {
 		what = fmt.Sprintf("%s command %d of %d", part, at+1, len(texts))
+	}
+	what += " for " + of[at]
+	if a.moment.held {
+		what += ", as of " + a.shown.Time.UTC().Format("15:04:05Z")
 	}
 	return a.copy(what, "command-"+r.pod.Meta.Name, texts[at])
 }

@@ -13,6 +13,7 @@ import (
 var fuzzKeys = []string{
 	"up", "down", "left", "right", "enter", "esc", "pgup", "pgdown", "home", "end", "space", "backspace", "tab", "ctrl+v",
 	"g", "G", "j", "k", "/", "s", "r", "p", "?", "w", "e", "b", "0", "大", "jjj", "f", "a", "c", "h", "l", "ctrl+t",
+	"1", "2", "3", "4", "5", "6", "x", "<", ">", "-", "=", "n", "y", "C", "m", "M", "R", "W", "E", "[", "}", ",", ".",
 }
 
 // play feeds the screen with what the bytes say: keys, sizes, snapshots with

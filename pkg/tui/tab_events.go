@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -84,5 +85,13 @@ func (a *app) choose(p *podPage, n int) {
 	p.event = events[at]
 	if at == 0 {
 		p.event = timeline.Event{}
+	}
+	a.layout()
+	for i, l := range a.detailLines() {
+		if strings.HasPrefix(l, "> ") {
+			// It stays in sight, with what comes before and after it.
+			a.scroll.SetYOffset(min(max(a.scroll.YOffset, i-a.scroll.Height+4), max(0, i-2)))
+			return
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-backlog/kubectl-backlog/pkg/render"
 )
@@ -61,15 +62,7 @@ func (d *detail) rawText(page *podPage) {
 }
 
 // breakAt cuts a line that is longer than the screen, wherever that is.
-func breakAt(l string, n int) []string {
-	runes := []rune(l)
-	var parts []string
-	for len(runes) > n {
-		parts = append(parts, string(runes[:n]))
-		runes = runes[n:]
-	}
-	return append(parts, string(runes))
-}
+func breakAt(l string, n int) []string { return strings.Split(ansi.Hardwrap(l, n, true), "\n") }
 
 // newQuery is where somebody types what to search for.
 func newQuery(st styles, r *lipgloss.Renderer) textinput.Model {

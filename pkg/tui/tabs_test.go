@@ -101,7 +101,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("copied %q, want %q", got, want)
 		}
 	}
-	if v := a.View(); !strings.Contains(v, "copied NOW command 1 of 2; also in /tmp/x.txt") {
+	if v := a.View(); !strings.Contains(v, "copied NOW command 1 of 2 for workers-saturated; also in /tmp/x.txt") {
 		t.Errorf("nobody says so:\n%s", v)
 	}
 	pressAnd(a, "y")
@@ -259,6 +259,61 @@ func TestEventsOfAPod(t *testing.T) {
 	press(b, "enter", "5", "up", "enter")
 	if !strings.Contains(b.View(), "nothing has happened") {
 		t.Errorf("%s", b.View())
+	}
+}
+
+// What-if goes by what the screen remembers, and a time in which nobody looked is no
+// burst.
+func TestWhatIfKnowsTheBursts(t *testing.T) {
+	a := screen(t, 120, 50)
+	at := func(n int, total int64) {
+		s := many(1, n)
+		s.Pods[0].Counters.ListenOverflows = known(total)
+		s.Pods[0].Listeners[0].Sockets[0].Drops = known(total)
+		deliver(a, s)
+	}
+	at(1, 0)
+	at(2, 14)
+	at(3, 14)
+	at(90, 2000) // nobody looked for a minute and a half
+	at(91, 2003)
+	press(a, "enter", "x")
+	if v := a.View(); !strings.Contains(v, "at most 14 at once") {
+		t.Errorf("%s", v)
+	}
+}
+
+// The chosen event stays in sight.
+func TestChosenEventIsSeen(t *testing.T) {
+	a := screen(t, 80, 24)
+	for i := 1; i <= 120; i++ {
+		s := many(1, i)
+		s.Pods[0].Ready = i%2 == 0
+		deliver(a, s)
+	}
+	press(a, "enter", "5")
+	for range 60 {
+		press(a, "down")
+		if !strings.Contains(a.View(), "\n> 12:0") {
+			t.Fatalf("the chosen event is out of sight:\n%s", a.View())
+		}
+	}
+	for range 60 {
+		press(a, "up")
+		if !strings.Contains(a.View(), "\n> 12:0") {
+			t.Fatalf("the chosen event is out of sight:\n%s", a.View())
+		}
+	}
+}
+
+func TestRawCutsByColumns(t *testing.T) {
+	for _, part := range breakAt(strings.Repeat("大", 70), 78) {
+		if w := ansi.StringWidth(part); w > 78 {
+			t.Errorf("%d columns", w)
+		}
+	}
+	if got := strings.Join(breakAt(strings.Repeat("大", 70), 78), ""); got != strings.Repeat("大", 70) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -26,12 +26,25 @@ const (
 
 func (a *app) toggleIfs(p *podPage) {
 	p.ifs = ifs{on: !p.ifs.on}
-	a.bursts = plan.Bursts{}
-	if r, ok := a.rows[a.detail]; ok && p.ifs.on {
-		a.bursts.Add(*r.pod)
+	if p.ifs.on {
 		p.offset[p.tab] = 0
 		a.scroll.SetYOffset(0)
 	}
+}
+
+// burstsOf are the largest of the pod that the screen remembers, up to the moment that
+// is shown.
+func (a *app) burstsOf(pod string) plan.Bursts {
+	var b plan.Bursts
+	now := a.viewNow()
+	for _, q := range a.timeline.Track(pod).Queues() {
+		for _, s := range q.Steps {
+			if n, ok := s.Refused().Get(); ok && !s.Time().After(now) {
+				b.Note(pod, q.Listener.Place(), int64(n))
+			}
+		}
+	}
+	return b
 }
 
 // pressIfs changes what is asked about.
@@ -88,12 +101,12 @@ func limitNow(p *model.Pod) model.Value[int64] {
 func (d *detail) whatIf(f *ifs) {
 	p := d.pod
 	wanted := plan.Wanted{Workers: f.workers, Backlog: f.backlog}
-	in := plan.Input{Pods: []model.Pod{p}, Bursts: d.bursts, Wanted: wanted}
+	in := plan.Input{Pods: []model.Pod{p}, Bursts: d.burstsOf(p.Key()), Wanted: wanted}
 	if n, ok := p.Runtime.Workers.Get(); ok {
 		in.Rule, in.HasRule = model.WorkerRule{Max: model.Known(n)}, true
 	}
 	out := plan.Of(in)
-	d.section("What if", "a prediction from what was seen while this is open; x closes")
+	d.section("What if", "a prediction, from what the screen remembers; x closes")
 	side := func(now, then model.Value[int64]) string {
 		if !then.IsKnown() {
 			return render.Count(now) + "  (as it is)"

@@ -129,7 +129,8 @@ func (b *bench) openScreen(ctx context.Context) (*screen, error) {
 	}
 	s := &screen{socket: filepath.Join(dir, "tmux"), dir: dir}
 	line := fmt.Sprintf("KUBECONFIG=%s KUBECTL_BACKLOG_IMAGE=%s exec %s top -n %s --yes --max-pods %d", b.kubeconfig, toolsImage, b.binary, b.ns, b.pods)
-	if out, err := exec.CommandContext(ctx, "tmux", "-S", s.socket, "new-session", "-d", "-x", "160", "-y", fmt.Sprint(b.pods+10), line).CombinedOutput(); err != nil {
+	// The list gives half of the room to what is selected.
+	if out, err := exec.CommandContext(ctx, "tmux", "-S", s.socket, "new-session", "-d", "-x", "160", "-y", fmt.Sprint(2*b.pods+40), line).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("opening a screen: %w\n%s", err, out)
 	}
 	out, err := exec.CommandContext(ctx, "tmux", "-S", s.socket, "list-panes", "-F", "#{pane_pid}").Output()
