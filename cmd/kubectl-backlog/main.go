@@ -21,7 +21,7 @@ var version = "dev"
 // gcPercent trades CPU time, of which little is used, for memory: each connection
 // to a proxy's admin port brings 0.8 MiB of SPDY header compressor along, and with
 // fifty of them the default of 100 would let the heap grow to 110 MiB.
-const gcPercent = 40
+const gcPercent = 25
 
 func main() {
 	if os.Getenv("GOGC") == "" {

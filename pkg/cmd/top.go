@@ -108,7 +108,7 @@ func (o *topOptions) validate() error {
 // until the next look: a little less than a second between two looks keeps every
 // row of the screen under two seconds old.
 const (
-	screenInterval = 700 * time.Millisecond
+	screenInterval = 900 * time.Millisecond
 	tableInterval  = time.Second
 )
 
