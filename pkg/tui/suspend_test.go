@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kubectl-backlog/kubectl-backlog/pkg/model"
 )
 
 // ctrl-z gives the terminal back for as long as the screen sleeps.
@@ -57,5 +60,29 @@ func TestMainPath(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), leaveAlt) {
 		t.Error("the terminal was not left as it was")
+	}
+}
+
+// panics is a Source that is broken.
+type panics struct{ script }
+
+func (p *panics) Next(ctx context.Context) (model.Snapshot, error) {
+	s, err := p.script.Next(ctx)
+	if s.Seq == 3 {
+		panic("a bug in a source")
+	}
+	return s, err
+}
+
+// A crash gives the terminal back as well.
+func TestCrashLeavesTheTerminalClean(t *testing.T) {
+	out, keys, done := start(t, t.Context(), &panics{script{snapshots: seconds(5)}})
+	defer keys.Close()
+	if err := <-done; err == nil {
+		t.Error("a crash is no error")
+	}
+	text := out.String()
+	if at := strings.LastIndex(text, leaveAlt); at < strings.LastIndex(text, enterAlt) || !strings.Contains(text, "\x1b[?25h") {
+		t.Errorf("the terminal was left in %q", text[max(0, len(text)-200):])
 	}
 }
