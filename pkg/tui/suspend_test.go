@@ -44,9 +44,25 @@ func TestMainPath(t *testing.T) {
 	out, keys, done := start(t, t.Context(), src)
 	out.waitFor(t, "12 pods", "x7wqp")
 	for _, step := range []struct{ keys, shows string }{
-		{"f", ""}, {"f", ""}, {"f", ""}, {"f", ""}, {"/server", "filter: server"}, {"\r", "filter: server"}, {"\r", "[1 Verdict]"},
-		{"2", "[2 Queues]"}, {"3", "Busy ratio"}, {"4", "Limits"}, {"5", "newest first"}, {"6", "[6 Raw]"}, {"x", "What if"}, {"x", ""},
-		{"m", "counting from"}, {"[", "nothing is remembered"}, {"p", "PAUSED"}, {"?", "A pod's page"}, {"\x1b", ""},
+		{"f", ""},
+		{"f", ""},
+		{"f", ""},
+		{"f", ""},
+		{"/server", "filter: server"},
+		{"\r", "filter: server"},
+		{"\r", "[1 Verdict]"},
+		{"2", "[2 Queues]"},
+		{"3", "Busy ratio"},
+		{"4", "Limits"},
+		{"5", "newest first"},
+		{"6", "[6 Raw]"},
+		{"x", "What if"},
+		{"x", ""},
+		{"m", "counting from"},
+		{"[", "nothing is remembered"},
+		{"p", "PAUSED"},
+		{"?", "A pod's page"},
+		{"\x1b", ""},
 	} {
 		typeKeys(t, keys, step.keys)
 		if step.shows != "" {
